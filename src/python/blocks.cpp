@@ -177,6 +177,13 @@ nb::object fake_quantize(nb::handle x, nb::handle format, nb::handle axis, nb::t
 }  // namespace
 
 void bind_blocks(nb::module_& m) {
+  m.def(
+      "block_shape",
+      [](nb::handle format) {
+        const bulk::BlockFormat f = block_format_from(format);
+        return nb::make_tuple(f.rows, f.size);
+      },
+      nb::arg("format").none());
   m.def("quantize", quantize, nb::arg("x").none(), nb::arg("format").none(), nb::arg("axis").none(),
         nb::arg("amax").none(), nb::arg("how"), nb::arg("where"));
   m.def("dequantize", dequantize, nb::arg("codes").none(), nb::arg("scales").none(), nb::arg("format").none(),

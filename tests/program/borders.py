@@ -63,6 +63,21 @@ class Checks:
         kept.write_bytes(whole.replace(b'"softamp_study_run":3', b'"softamp_study_run":2'))
         self.run(*again, "--list", code=0, says="0 done")
 
+    def pipes_and_devices(self):
+        """What is read from a regular file alone, and what has no end."""
+        graph = {"softamp_graph": 1, "nodes": [{"name": "x", "op": "Placeholder", "attributes": {"dtype": "float32", "shape": [2]}}]}
+        (self.folder / "graph.json").write_text(json.dumps(graph), encoding="utf-8")
+        os.mkfifo(self.folder / "pipe.json")
+        self.run("rewrite", "graph.json", "--recipe-fp8", "pipe.json", code=2, says="is a pipe; expected a regular file")
+        for arguments in (("run", "/dev/zero"), ("train", "/dev/urandom"), ("registers", "/dev/zero")):
+            self.run(*arguments, code=2, says="is a device")
+        self.run("reproduce", "harmonic-series", "--brief", "--quiet", "--out", "page", code=0)
+        for picture in (self.folder / "page").glob("*.svg"):
+            picture.unlink()
+            os.mkfifo(picture)
+            self.run("reproduce", "all", "--brief", "--quiet", "--out", "page", code=2, says="is a pipe; expected a regular file, a picture")
+            break
+
     def partial_files(self):
         where = "has its file while that is written; expected another file"
         self.run("train", *TINY, "--log", ".c.npz.part", "--checkpoint", "c.npz", code=2, says=where)
@@ -89,6 +104,7 @@ def main():
         checks = Checks(sys.argv[1], pathlib.Path(name))
         checks.expansions()
         checks.kept_runs()
+        checks.pipes_and_devices()
         checks.partial_files()
         checks.names()
     for fault in checks.faults:

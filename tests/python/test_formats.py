@@ -1,5 +1,8 @@
 """Formats, chips and inspect against the command."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import softamp
@@ -51,3 +54,20 @@ def test_inspect_of_python_numbers():
     assert softamp.inspect(float("inf"))["class"] == "infinity"
     shown = softamp.inspect("0.1", "bf16", bits=4, overflow="saturate")
     assert shown["settings"] == {"bits": 4, "overflow": "saturate", "preset": "ieee"}
+
+
+def test_equality_and_copies():
+    things = [softamp.Format("e4m3"), softamp.Chip("b200"), softamp.behaviour(inv=True, esr=True)]
+    for thing in things:
+        assert (thing == None) is False and thing != 3 and thing in [None, thing]  # noqa: E711
+        for again in (copy.copy(thing), copy.deepcopy(thing), pickle.loads(pickle.dumps(thing))):
+            assert again == thing and type(again) is type(thing)
+    assert things[0] != things[1]
+
+
+@pytest.mark.parametrize("name", ["\x1b[31m", "fp16\0x", "\x9b"])
+def test_names_in_messages_are_printable(name):
+    for call in (lambda: softamp.Format(name), lambda: softamp.round(1.0, rounding=name), lambda: softamp.Chip(name)):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert str(caught.value).isprintable() and ("x1b" in str(caught.value) or "x" in str(caught.value))

@@ -145,7 +145,7 @@ def test_steps_calls_and_names_have_bits_of_their_own():
     clock.advance()
     net(x)
     clock.step = 0
-    net.first._last_step = -1
+    net.first._last_step = {True: -1, False: -1}
     net(x)
     assert not same_bits(seen[0], seen[1]) and not same_bits(seen[0], seen[2]) and same_bits(seen[0], seen[3])
     assert st.operation_of("first", "input0") != st.operation_of("rest.1", "input0")
@@ -236,3 +236,113 @@ def test_blocks_of_a_convolution_lie_along_its_channels(dimensions, transposed):
     assert same_bits(seen[0][1], torch.from_numpy(softamp.fake_quantize(x.numpy(), "mxfp4", axis=1)))
     again = torch.from_numpy(softamp.fake_quantize(y.detach().numpy(), "mxfp8_e4m3", axis=1))
     assert same_bits(y, again)
+
+
+def weights_in(layer, format, x):
+    seen = []
+    layer.register_forward_pre_hook(lambda *_: seen.append(layer.weight.clone()))
+    st.QuantizedLayer(layer, "c", st.Clock(), weights=format, inputs=format, outputs=format, gradients=format)(x).sum().backward()
+    return seen[0]
+
+
+def test_blocks_of_what_a_convolution_sums_over():
+    torch.manual_seed(3)
+    # A block does not fit into the channels of a group: the places of the kernel come one after the other.
+    for layer, x in ((torch.nn.Conv2d(64, 64, 3, groups=64), torch.randn(1, 64, 5, 5)), (torch.nn.Conv1d(3, 8, 5), torch.randn(2, 3, 9))):
+        summed = layer.weight.detach().movedim(1, -1)
+        flat = torch.from_numpy(softamp.fake_quantize(summed.flatten(1).numpy(), "nvfp4"))
+        assert same_bits(weights_in(layer, "nvfp4", x), flat.reshape(summed.shape).movedim(-1, 1))
+    layer = torch.nn.ConvTranspose2d(64, 8, 3, groups=2)
+    groups = layer.weight.detach().unflatten(0, (2, 32))
+    expected = torch.from_numpy(softamp.fake_quantize(groups.numpy(), "mxfp4", axis=1)).reshape(layer.weight.shape)
+    assert same_bits(weights_in(layer, "mxfp4", torch.randn(1, 64, 4, 4)), expected)
+    for format in ("nvfp4_16x16", "e4m3_128x128", "e4m3_row", "e4m3_tensor"):
+        layer = torch.nn.Conv2d(32, 48, 3)
+        summed = layer.weight.detach().movedim(1, -1)
+        flat = torch.from_numpy(softamp.fake_quantize(summed.flatten(1).numpy(), format))
+        assert same_bits(weights_in(layer, format, torch.randn(1, 32, 6, 6)), flat.reshape(summed.shape).movedim(-1, 1))
+
+
+def test_updates_of_convolutions_need_the_axis_of_their_blocks():
+    layer = torch.nn.Conv2d(64, 32, 3)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.0)
+    with pytest.raises(ValueError, match="'weight' has 4 axes; expected Rounding"):
+        st.RoundedUpdates(optimizer, layer.named_parameters(), "nvfp4")
+    before = layer.weight.detach().clone()
+    updates = st.RoundedUpdates(optimizer, layer.named_parameters(), st.Rounding("nvfp4", axis=1))
+    layer(torch.randn(1, 64, 5, 5)).sum().backward()
+    updates.step()
+    assert same_bits(layer.weight, st.quantize(before, "nvfp4", axis=1))
+    optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))]})
+    with pytest.raises(ValueError, match="parameter without a name"):
+        updates.step()
+
+
+def test_in_place_as_quantize_does_and_seen_by_gradients(x):
+    w = torch.randn(8, requires_grad=True)
+    y = w * 1.0
+    z = (y * y).sum()
+    st.quantize_(y, "e4m3")
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.backward()
+    with softamp.behaviour(esr=True):
+        assert same_bits(st.quantize_(x.clone(), "fp16"), st.quantize(x, "fp16"))
+    for tensor in (x.clone(), x.clone().T):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'flags'"):
+            st.quantize_(tensor, "fp16", flags=True)
+
+
+def test_a_layer_in_two_places_and_attention():
+    shared = torch.nn.Linear(4, 4)
+    model = torch.nn.ModuleDict({"a": shared, "b": shared})
+    st.wrap(model, weights="e2m1")
+    assert model["a"] is model["b"] and isinstance(model["a"], st.QuantizedLayer)
+    torch.manual_seed(5)
+    encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(32, 4, 64, 0.0, batch_first=True), 2)
+    x = torch.randn(1, 3, 32)
+    plain = encoder(x)
+    st.wrap(encoder, weights="e2m1")
+    assert isinstance(encoder.layers[0].self_attn, st.QuantizedLayer)
+    trained = encoder(x)
+    with torch.no_grad():
+        assert same_bits(encoder.eval()(x), trained) and not same_bits(plain, trained)
+
+
+def test_every_tensor_that_enters_or_leaves_is_rounded():
+    q = st.QuantizedLayer(torch.nn.Linear(64, 8), "l", st.Clock(), inputs="e2m1")
+    x = torch.randn(2, 64)
+    assert same_bits(q(input=x), q(x))
+    lstm = torch.nn.LSTM(64, 8)
+    out, (hidden, cell) = st.QuantizedLayer(lstm, "l", st.Clock(), outputs="e2m1")(x[:, None])
+    for value in (out, hidden, cell):
+        assert same_bits(value, st.quantize(value, "e2m1")) and value.any()
+
+
+def test_computing_again_with_other_random_bits_is_refused():
+    from torch.utils.checkpoint import checkpoint
+
+    x = torch.randn(2, 4, requires_grad=True)
+    stochastic = st.QuantizedLayer(torch.nn.Linear(4, 4), "l", st.Clock(), outputs=st.Rounding("e2m1", "stochastic"))
+    with pytest.raises(RuntimeError, match="'l': is computed again within a backward pass"):
+        checkpoint(stochastic, x, use_reentrant=False).sum().backward()
+    checkpoint(st.QuantizedLayer(torch.nn.Linear(4, 4), "l", st.Clock(), outputs="e2m1"), x, use_reentrant=False).sum().backward()
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda x: st.quantize(x.double(), "mxfp4"), TypeError, "has elements of torch.float64; expected float32"),
+        (lambda x: st.quantize(x.double(), "e4m3", chip="b200"), TypeError, "expected float32, which chips round"),
+        (lambda x: st.quantize(x, "e4m3", bits="x"), TypeError, "bits: 'x': expected a whole number"),
+        (lambda x: st.quantize(x, "e4m3", seed=2**63), ValueError, "seed: 9223372036854775808: expected 0 to"),
+        (lambda x: st.quantize([1.0], "e4m3"), TypeError, "x: expected a tensor of PyTorch, not list"),
+        (lambda x: st.quantize(x, 3), TypeError, "format: expected a name"),
+        (lambda x: st.quantize(x[0, 0], "mxfp4"), ValueError, "x: has no axes"),
+        (lambda x: st.quantize(x, "e4m3", axis=7), ValueError, "axis: 7: expected none beside e4m3"),
+        (lambda x: st.wrap(torch.nn.Sequential(torch.nn.Linear(2, 2)), weights="nonsense"), ValueError, "unknown format 'nonsense'"),
+        (lambda x: st.wrap(torch.nn.Sequential(torch.nn.Linear(2, 2)), weights=3), TypeError, "format: expected a name"),
+    ],
+)
+def test_bad_input(x, call, error, words):
+    with pytest.raises(error, match=words):
+        call(x)

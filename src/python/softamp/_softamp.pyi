@@ -144,6 +144,9 @@ class GraphFile:
     def executor(self, options: dict[str, Any]) -> Executor: ...
 
 def format_of_codes(x: Any) -> Optional[Format]: ...
+def block_shape(format: Any) -> tuple[int, int]:
+    """Rows of a block, 0: all; and its elements along the axis, 0: all."""
+
 def formats() -> list[Format]:
     """All formats that have a name; Format("e5p11") makes others."""
 

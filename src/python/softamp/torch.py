@@ -7,10 +7,12 @@ formats of numbers, where the module was built with CUDA; other tensors of devic
 
 from __future__ import annotations
 
+import functools
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterable, Optional, Union
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -21,6 +23,7 @@ from ._rounding import round as _round
 __all__ = ["Clock", "QuantizedLayer", "RoundedUpdates", "Rounding", "quantize", "quantize_", "round_gradient", "wrap"]
 
 _DTYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32", torch.float64: "fp64"}
+_ADDRESS = {"seed", "step", "operation", "first_index"}
 _CALLS = 40  # bits of first_index below the number of a call in its step: no tensor has so many elements
 
 
@@ -39,10 +42,42 @@ class Rounding:
     chip: Optional[str] = None
     axis: Optional[int] = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.format, str):
+            object.__setattr__(self, "format", _softamp.Format(self.format).name)
+        for name in ("bits", "axis"):
+            _check_whole(name, getattr(self, name))
+        for name in ("rounding", "variant", "overflow", "chip"):
+            value = getattr(self, name)
+            if not isinstance(value, (str, type(None))):
+                raise TypeError(f"{name}: expected a word, not {value!r}")
+        _check_rounding(self)
+
     @classmethod
     def of(cls, value: Union[str, Rounding, None]) -> Optional[Rounding]:
         """A name of a format stands for rounding to nearest."""
-        return cls(value) if isinstance(value, str) else value
+        return value if value is None or isinstance(value, Rounding) else cls(value)
+
+
+def _check_whole(name: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not hasattr(type(value), "__index__")):
+        raise TypeError(f"{name}: {value!r}: expected a whole number")
+
+
+@functools.lru_cache(maxsize=1024)
+def _check_rounding(r: Rounding) -> None:
+    """Raises what rounding one number raises."""
+    if _is_of_blocks(r.format):
+        fake_quantize(np.zeros((1, 1), np.float32), _block_text(r))
+        return
+    if r.axis is not None:
+        raise ValueError(f"axis: {r.axis}: expected none beside {r.format}, a format of numbers; blocks lie along an axis")
+    _round(np.zeros(1, np.float32), r.format, result="values", **_how(r))
+
+
+def _how(r: Rounding) -> dict[str, Any]:
+    rounding = r.rounding or (None if r.chip else "nearest")
+    return dict(rounding=rounding, bits=r.bits, variant=r.variant, overflow=r.overflow, chip=r.chip)
 
 
 def _block_text(r: Rounding) -> str:
@@ -68,9 +103,9 @@ def _block_names() -> list[str]:
 def _check_dtype(x: Tensor, format: str) -> None:
     if x.dtype not in _DTYPES:
         raise TypeError(f"quantize: has elements of {x.dtype}; expected float16, bfloat16, float32 or float64")
-    if x.dtype in (torch.float32, torch.float64) or _is_of_blocks(format):
-        if x.dtype in (torch.float16, torch.bfloat16):
-            raise TypeError(f"quantize: has elements of {x.dtype}; expected float32 for the values of {format}")
+    if _is_of_blocks(format) and x.dtype != torch.float32:
+        raise TypeError(f"quantize: has elements of {x.dtype}; expected float32 for the values of {format}")
+    if x.dtype in (torch.float32, torch.float64):
         return
     target, own = _softamp.Format(format), _softamp.Format(_DTYPES[x.dtype])
     fits = target.precision <= own.precision and target.max <= own.max and target.min_subnormal >= own.min_subnormal
@@ -94,13 +129,15 @@ def _quantize(
     axis: int = -1,
 ) -> Tensor:
     _check_dtype(x, format)
+    if chip is not None and x.dtype == torch.float64:
+        raise TypeError("quantize: has elements of torch.float64; expected float32, which chips round")
     where: dict[str, Any] = dict(seed=seed, step=step, operation=operation, first_index=first_index)
     how: dict[str, Any] = dict(rounding=rounding, bits=bits, variant=variant, overflow=overflow, chip=chip)
     if x.is_cuda and _softamp.has_cuda and x.dtype == torch.float32 and not _is_of_blocks(format):
         there = x.detach().contiguous()
         rounded: Tensor = _round(there, format, out=torch.empty_like(there), **how, **where)
         return rounded
-    wide = x.dtype == torch.float64 and not _is_of_blocks(format) and chip is None
+    wide = x.dtype == torch.float64
     dense = x.detach().to("cpu", torch.float64 if wide else torch.float32).contiguous()
     if _is_of_blocks(format):
         values = fake_quantize(dense.numpy(), format, axis=axis, **where)
@@ -145,6 +182,12 @@ def quantize(
     rounding, bits, variant: of blocks, too; overflow and chip: of numbers alone.
     All else as of softamp.round; seed below 2^63. It is the operation torch.ops.softamp.quantize.
     """
+    for name, value in (("seed", seed), ("step", step), ("operation", operation), ("first_index", first_index)):
+        _check_whole(name, value)
+        if not 0 <= value < 1 << 63:
+            raise ValueError(f"{name}: {value}: expected 0 to 2^63 - 1")
+    if not isinstance(x, Tensor):
+        raise TypeError(f"x: expected a tensor of PyTorch, not {type(x).__name__}")
     if not isinstance(format, Rounding):
         format = Rounding(format, rounding, bits, variant, overflow, chip, axis)
     elif any(given is not None for given in (rounding, bits, variant, overflow, chip, axis)):
@@ -159,17 +202,19 @@ def _call(x: Tensor, r: Rounding, seed: int, step: int, operation: int, first_in
     if _is_of_blocks(r.format):
         result: Tensor = torch.ops.softamp.quantize(x, _block_text(r), None, None, None, None, None, *where)
         return result
-    rounding = r.rounding or (None if r.chip else "nearest")
-    result = torch.ops.softamp.quantize(x, r.format, rounding, r.bits, r.variant, r.overflow, r.chip, *where)
+    result = torch.ops.softamp.quantize(x, r.format, *_how(r).values(), *where)
     return result
 
 
 @torch.no_grad()
 def quantize_(x: Tensor, format: Union[str, Rounding], **options: Any) -> Tensor:
-    """The same in place, without a copy where x is float32, dense and on the CPU. options: as of softamp.round."""
-    there = x.dtype == torch.float32 and x.device.type == "cpu" and x.is_contiguous()
-    if there and isinstance(format, str) and not _is_of_blocks(format) and "axis" not in options:
-        _round(x.detach(), format, out=x.detach(), **options)
+    """The same in place, without a copy where x is float32, dense and on the CPU. options: as of quantize."""
+    dense = isinstance(x, Tensor) and x.dtype == torch.float32 and x.device.type == "cpu" and x.is_contiguous()
+    how = {key: options.get(key) for key in ("rounding", "bits", "variant", "overflow", "chip", "axis")}
+    if dense and isinstance(format, str) and options.keys() <= how.keys() | _ADDRESS and not _is_of_blocks(format):
+        r = Rounding(format, **how)
+        _round(x.detach(), format, out=x.detach(), **_how(r), **{key: options[key] for key in options.keys() & _ADDRESS})
+        torch.autograd.graph.increment_version(x)  # for who needs what was there before
         return x
     result: Tensor = x.copy_(quantize(x, format, **options))
     return result
@@ -177,14 +222,13 @@ def quantize_(x: Tensor, format: Union[str, Rounding], **options: Any) -> Tensor
 
 class _RoundedGradient(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, rounding: Rounding, address: tuple[int, int, int, int], axis: int) -> Tensor:
-        ctx.rounding, ctx.address, ctx.axis = rounding, address, axis
+    def forward(ctx: Any, x: Tensor, rounding: Rounding, address: tuple[int, int, int, int], layer: Any) -> Tensor:
+        ctx.rounding, ctx.address, ctx.layer = rounding, address, layer
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
-        address: tuple[int, int, int, int] = ctx.address
-        return _call(gradient, ctx.rounding, *address, ctx.axis), None, None, None
+        return _rounded_values(ctx.layer, gradient, ctx.rounding, ctx.address), None, None, None
 
 
 def round_gradient(
@@ -192,7 +236,7 @@ def round_gradient(
 ) -> Tensor:
     """x itself; the gradient that arrives at it is rounded."""
     how = Rounding(rounding) if isinstance(rounding, str) else rounding
-    result: Tensor = _RoundedGradient.apply(x, how, (seed, step, operation, first_index), -1)
+    result: Tensor = _RoundedGradient.apply(x, how, (seed, step, operation, first_index), None)
     return result
 
 
@@ -238,33 +282,64 @@ class QuantizedLayer(nn.Module):
         self.clock = clock
         self.weights, self.inputs = Rounding.of(weights), Rounding.of(inputs)
         self.outputs, self.gradients = Rounding.of(outputs), Rounding.of(gradients)
-        self._last_step = -1
-        self._calls = 0
+        self._last_step = {True: -1, False: -1}
+        self._calls = {True: 0, False: 0}  # of training, and of evaluation, which moves no bits of training's
+
+    def __getattr__(self, name: str) -> Any:
+        """What a layer around this one asks of it, but no tensor: that would not be rounded."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            value = getattr(super().__getattr__("layer"), name)
+            if isinstance(value, Tensor) and name != "in_proj_bias":  # a transformer's layer asks whether it is there
+                raise
+            return value
 
     def _address(self, role: str) -> tuple[int, int, int, int]:
-        return self.clock.seed, self.clock.step, operation_of(self.name, role), self._calls << _CALLS
+        return self.clock.seed, self.clock.step, operation_of(self.name, role), self._calls[self.training] << _CALLS
+
+    def _mapped(self, role: str, value: Any, change: Callable[[Tensor, tuple[int, int, int, int]], Tensor]) -> Any:
+        """The value with its tensors changed, those in tuples, lists and dicts too, each at an address of its own."""
+        if isinstance(value, Tensor):
+            return change(value, self._address(role)) if _is_floating(value) else value
+        if isinstance(value, (tuple, list)):
+            parts = [self._mapped(f"{role}/{i}", one, change) for i, one in enumerate(value)]
+            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        if isinstance(value, dict):
+            return {key: self._mapped(f"{role}/{key}", one, change) for key, one in value.items()}
+        return value
+
+    def _count_call(self) -> None:
+        hows = [r for r in (self.weights, self.inputs, self.outputs, self.gradients) if r is not None]
+        if _in_backward() and any("stochastic" in (r.format, r.rounding) or "stochastic" in r.format or r.chip for r in hows):
+            raise RuntimeError(f"QuantizedLayer '{self.name}': is computed again within a backward pass (activation checkpointing); "
+                               "expected no stochastic rounding there, whose bits would be other ones")  # fmt: skip
+        self._calls[self.training] = self._calls[self.training] + 1 if self._last_step[self.training] == self.clock.step else 0
+        self._last_step[self.training] = self.clock.step
 
     def forward(self, *inputs: Any, **more: Any) -> Any:
-        self._calls = self._calls + 1 if self._last_step == self.clock.step else 0
-        self._last_step = self.clock.step
-        of_values = _channels(self.layer)
-        if self.inputs is not None:
-            inputs = tuple(
-                _call(x, self.inputs, *self._address(f"input{i}"), of_values) if _is_floating(x) else x for i, x in enumerate(inputs)
-            )
+        self._count_call()
+        if (how := self.inputs) is not None:
+            inputs = tuple(self._mapped(f"input{i}", x, lambda t, at: _rounded_values(self.layer, t, how, at)) for i, x in enumerate(inputs))
+            more = {key: self._mapped(f"input/{key}", x, lambda t, at: _rounded_values(self.layer, t, how, at)) for key, x in more.items()}
         if self.weights is None:
             result = self.layer(*inputs, **more)
         else:
             rounded = {
-                key: _call(value, self.weights, *self._address(f"weight/{key}"), _summed_axis(self.layer, value))
+                key: _rounded_parameter(self.layer, value, self.weights, self._address(f"weight/{key}"))
                 for key, value in self.layer.named_parameters()
             }
             result = torch.func.functional_call(self.layer, rounded, inputs, more)
-        if self.outputs is not None and _is_floating(result):
-            result = _call(result, self.outputs, *self._address("output"), of_values)
-        if self.gradients is not None and _is_floating(result):
-            result = _RoundedGradient.apply(result, self.gradients, self._address("gradient"), of_values)
+        if (how_out := self.outputs) is not None:
+            result = self._mapped("output", result, lambda t, at: _rounded_values(self.layer, t, how_out, at))
+        if (how_back := self.gradients) is not None:
+            result = self._mapped("gradient", result, lambda t, at: _RoundedGradient.apply(t, how_back, at, self.layer))
         return result
+
+
+def _in_backward() -> bool:
+    current = getattr(torch._C, "_current_graph_task_id", None)
+    return current is not None and current() != -1
 
 
 def _is_convolution(layer: Any) -> bool:
@@ -276,11 +351,29 @@ def _channels(layer: Any) -> int:
     return -1 - len(layer.kernel_size) if _is_convolution(layer) else -1
 
 
-def _summed_axis(layer: nn.Module, parameter: Tensor) -> int:
-    """The axis of a parameter that the layer sums over: of a convolution's weights the channels that enter it."""
-    if not _is_convolution(layer) or parameter.ndim < 2:
-        return -1
-    return 0 if isinstance(layer, nn.modules.conv._ConvTransposeNd) else 1
+def _rounded_parameter(layer: Any, parameter: Tensor, r: Rounding, address: tuple[int, int, int, int]) -> Tensor:
+    """Blocks of a convolution's weights lie along the channels that it sums over, of one group; where a block does not fit into
+    these, or has rows, along all that it sums: the channels at one place of the kernel after the other."""
+    if parameter.ndim < 2:
+        return _call(parameter, replace(r, axis=None), *address)
+    if not _is_of_blocks(r.format) or r.axis is not None or not _is_convolution(layer):
+        return _call(parameter, r, *address)
+    rows, size = _softamp.block_shape(_block_text(r))
+    transposed = isinstance(layer, nn.modules.conv._ConvTransposeNd)
+    own = parameter.unflatten(0, (layer.groups, -1)) if transposed else parameter
+    if rows == 0 or (rows == 1 and size > 0 and own.shape[1] % size == 0):
+        return _call(own, r, *address, 1).reshape(parameter.shape)
+    summed = own.movedim(1, -1)
+    flat = _call(summed.flatten(-1 - len(layer.kernel_size)), r, *address)
+    return flat.reshape(summed.shape).movedim(-1, 1).reshape(parameter.shape)
+
+
+def _rounded_values(layer: Any, x: Tensor, r: Rounding, address: tuple[int, int, int, int]) -> Tensor:
+    """What enters or leaves a layer: blocks lie along its channels; those that have rows, in the matrix of all places."""
+    axis = _channels(layer)
+    if axis == -1 or not _is_of_blocks(r.format) or r.axis is not None or _softamp.block_shape(_block_text(r))[0] <= 1:
+        return _call(x, r, *address, axis)
+    return _call(x.movedim(axis, -1), r, *address).movedim(-1, axis)
 
 
 def _is_floating(x: Any) -> bool:
@@ -294,25 +387,37 @@ def wrap(
     inputs: Union[str, Rounding, None] = None,
     outputs: Union[str, Rounding, None] = None,
     gradients: Union[str, Rounding, None] = None,
-    layers: tuple[type, ...] = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding),
+    layers: tuple[type, ...] = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Embedding, nn.MultiheadAttention),
     seed: int = 0,
 ) -> Clock:
-    """Puts a QuantizedLayer in the place of every layer of these kinds in a model, under its own name.
+    """Puts a QuantizedLayer in the place of every layer of these kinds in a model, under its own name; of a layer that has
+    such layers within it, as attention has, in its own place alone, and of one that stands in several places in all of them.
 
     Returns the clock; call clock.advance() after each optimizer step. Raises ValueError where the names of two layers give
     the same address.
     """
     clock = Clock(seed)
-    chosen = [(name, m) for name, m in model.named_modules() if isinstance(m, layers)]
-    _check_addresses(name for name, _ in chosen)
-    for name, layer in chosen:
+    places: dict[int, list[str]] = {}
+    found: dict[int, nn.Module] = {}
+    within: list[str] = []
+    for name, module in model.named_modules(remove_duplicate=False):
+        if any(name.startswith(outer + ".") for outer in within) or not isinstance(module, layers):
+            continue
         if not name:
             raise ValueError("wrap: the model itself is such a layer; expected a model of layers, or QuantizedLayer")
-        parent = model.get_submodule(name.rpartition(".")[0])
+        within.append(name)
+        found[id(module)] = module
+        places.setdefault(id(module), []).append(name)
+    _check_addresses(names[0] for names in places.values())
+    for key, names in places.items():
         wrapped = QuantizedLayer(
-            layer, name, clock, weights=weights, inputs=inputs, outputs=outputs, gradients=gradients
+            found[key], names[0], clock, weights=weights, inputs=inputs, outputs=outputs, gradients=gradients
         )
-        setattr(parent, name.rpartition(".")[2], wrapped)
+        for name in names:
+            setattr(model.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2], wrapped)
+    for module in model.modules():
+        if isinstance(module, nn.TransformerEncoderLayer):
+            module.activation_relu_or_gelu = 0  # no path of its own in evaluation, past its layers
     return clock
 
 
@@ -342,19 +447,29 @@ class RoundedUpdates:
         seed: int = 0,
     ) -> None:
         self.optimizer = optimizer
-        self.rounding = Rounding(rounding, "stochastic") if isinstance(rounding, str) else rounding
+        if isinstance(rounding, str):
+            rounding = Rounding(rounding, None if "rounding=" in rounding else "stochastic")
+        self.rounding = rounding
         self.seed = seed
         self.steps = 0
-        names = {id(p): name for name, p in parameters}
-        self._parameters: list[tuple[str, Tensor]] = []
-        for group in optimizer.param_groups:
+        self._names = {id(p): name for name, p in parameters}
+        _check_addresses(name for name, _ in self._parameters())
+
+    def _parameters(self) -> list[tuple[str, Tensor]]:
+        """Those that the optimizer has now, of groups that were added, too."""
+        found: list[tuple[str, Tensor]] = []
+        for group in self.optimizer.param_groups:
             for p in group["params"]:
-                if id(p) not in names:
+                if id(p) not in self._names:
                     raise ValueError("RoundedUpdates: the optimizer has a parameter without a name; expected all of them")
+                name = self._names[id(p)]
                 if p.dtype != torch.float32:
-                    raise TypeError(f"RoundedUpdates: '{names[id(p)]}' is {p.dtype}; expected float32, in which it is updated")
-                self._parameters.append((names[id(p)], p))
-        _check_addresses(name for name, _ in self._parameters)
+                    raise TypeError(f"RoundedUpdates: '{name}' is {p.dtype}; expected float32, in which it is updated")
+                if p.ndim > 2 and self.rounding.axis is None and _is_of_blocks(self.rounding.format):
+                    raise ValueError(f"RoundedUpdates: '{name}' has {p.ndim} axes; expected Rounding(..., axis=1), along which blocks of a "
+                                     "convolution's weights lie, of a transposed one axis=0")  # fmt: skip
+                found.append((name, p))
+        return found
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         self.optimizer.zero_grad(set_to_none)
@@ -365,11 +480,14 @@ class RoundedUpdates:
 
     def step(self, closure: Optional[Callable[[], Any]] = None) -> Any:
         """The optimizer's step, then the rounding. Parameters without a gradient stay as they are."""
+        parameters = self._parameters()
         loss = self.optimizer.step() if closure is None else self.optimizer.step(closure)
         with torch.no_grad():
-            for name, p in self._parameters:
-                if p.grad is not None:
-                    p.copy_(_call(p, self.rounding, self.seed, self.steps, operation_of(name, "update"), 0))
+            for name, p in parameters:
+                if p.grad is None:
+                    continue
+                how = self.rounding if p.ndim > 1 else replace(self.rounding, axis=None)
+                p.copy_(_call(p, how, self.seed, self.steps, operation_of(name, "update"), 0))
         self.steps += 1
         return loss
 

@@ -37,6 +37,7 @@ using Array = std::vector<T, PageAllocator<T>>;
 constexpr size_t kInCache = size_t{16} << 10, kPastCache = size_t{64} << 20;
 
 /// The median; of nothing there is none, and a caller that asks for it ends with a sentence.
+// implements: N390
 inline double median(std::vector<double> v) {
   if (v.empty()) {
     std::fprintf(stderr, "the median of nothing: a benchmark has measured no round\n");
@@ -87,6 +88,7 @@ struct Goal {
 };
 
 /// Runs `subject` over n elements a call against memcpy and `baseline` (may be empty); reports and keeps a table row.
+// implements: N390
 inline void compare(benchmark::State& state, const std::string& name, size_t n, int threads,
                     const std::function<void()>& subject, const std::function<void()>& baseline, const Goal& goal) {
   Copy copy(n, threads);

@@ -1,7 +1,9 @@
 # CUDA is optional (N420). Sets SOFTAMP_HAS_CUDA and SOFTAMP_CUDA_SUMMARY.
 
 set(SOFTAMP_HAS_CUDA FALSE)
+# implements: N420
 set(SOFTAMP_CUDA_SUMMARY "NOT COMPILED")
+# implements: N420
 if(NOT SOFTAMP_CUDA MATCHES "^(AUTO|ON|OFF)$")
   message(FATAL_ERROR "SOFTAMP_CUDA=${SOFTAMP_CUDA} is not known; known are AUTO, ON, OFF")
 endif()
@@ -17,6 +19,7 @@ if(NOT SOFTAMP_CUDA STREQUAL "OFF")
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     # Before check_language. Where there is no GPU: PTX, which takes half the time of machine code, and which the driver
     # translates for a GPU of 9.0 or newer where the program runs. Of all: machine code for each, and PTX for the last.
+    # implements: N422
     set(CMAKE_CUDA_ARCHITECTURES 90-virtual)
     if(SOFTAMP_CUDA_ALL)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)
@@ -36,10 +39,12 @@ if(NOT SOFTAMP_CUDA STREQUAL "OFF")
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
     if(CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA" AND CMAKE_VERSION VERSION_LESS "3.25.2")
+      # implements: N421
       set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # 3.25.1 knows no C++20 for nvcc (N421)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
       list(APPEND CMAKE_CUDA_COMPILE_FEATURES cuda_std_20)
     endif()
+    # implements: N421
     set(CMAKE_CUDA_STANDARD 20)  # only after enable_language
     set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_EXTENSIONS OFF)

@@ -9,6 +9,7 @@ set(avx512_flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx51
 set(avx512fp16_flags ${avx512_flags} -mavx512fp16)
 set(neon_flags -DSOFTAMP_NEON=1)  # its instructions are the baseline: this says that we choose them (emu/simd.h)
 
+# implements: N86
 function(softamp_instruction_sets sources_variable)
   set(sources ${${sources_variable}})
   set(of_this_machine "")

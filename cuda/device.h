@@ -74,6 +74,7 @@ class Device {
   /// Between stretches of a long queue: waits until all that lay in it at the last call has run, so that the host is
   /// one stretch ahead of the device. About every millisecond of waiting it asks `stop`; true: that has said true. What
   /// is in the queue cannot be called back.
+  // implements: N306
   bool pace(const std::function<bool()>& stop);
 
   /// Launches, copies and fills between the two are recorded, not run. Nothing else may be called meanwhile.
@@ -195,6 +196,7 @@ __global__ void __launch_bounds__(most_threads<Kernel>(), least_blocks<Kernel>()
 }
 }  // namespace detail
 
+// implements: N424
 template <class Kernel>
 void Device::launch(const char* name, const Grid& grid, const Kernel& kernel) {
   static_assert(detail::is_launchable<Kernel>);

@@ -12,6 +12,7 @@ namespace softamp::cuda {
 
 using engine::OperandMap;
 
+// implements: N424
 constexpr unsigned kGroup = 8;
 
 /// Calls each(j) for j = 0 .. 7, unrolled, so that arrays of a group are registers.

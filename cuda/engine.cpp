@@ -43,6 +43,7 @@ class CudaEngine final : public engine::Engine {
 
   bool runs_at_once() const override { return true; }
 
+  // implements: N306
   void run_all(std::span<const engine::Call> calls, const kernel::Environment& environment,
                std::span<FpStatus> statuses) override {
     prepare(calls.size(), environment.step);
@@ -70,6 +71,7 @@ class CudaEngine final : public engine::Engine {
 
  private:
   /// Calls that lie in the queue together where a run may be stopped: some milliseconds of long ones.
+  // implements: N306
   static constexpr size_t kStretch = 32;
 
   struct Seen {

@@ -15,6 +15,7 @@
 namespace softamp::cuda {
 
 /// How values are rounded to one format under one policy, worked out once, by `of`.
+// implements: N304
 struct FastRound {
   enum class Way : uint8_t {
     kNone,
@@ -78,6 +79,7 @@ struct FastRound {
   }
 
   /// Whether the body must compute the code of x.
+  // implements: N304
   SOFTAMP_PRIMITIVE bool is_rare(float x) const { return !(magnitude_of(x) <= greatest); }
 
   /// The code of x. `random`: the word that Environment::draw gives; bits above R's may be anything. Sets `rare`, and
@@ -132,6 +134,7 @@ struct FastRound {
   }
 
   /// x with R u 2^-r added, truncated to fp32.
+  // implements: N406
   SOFTAMP_PRIMITIVE float carried(float x, uint32_t random) const {
     constexpr uint32_t kSign = 0x80000000u, kExponent = 0x7F800000u, kTwoTo23 = 0x4B000000u;
     constexpr int32_t kLeastNormal = 0x38800000;  // 2^-14

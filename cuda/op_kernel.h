@@ -13,6 +13,7 @@ using engine::OpContext;
 
 /// An operation's environment as passed to launches. The step is read on the device, so that a recorded launch can be
 /// used for every step.
+// implements: N301
 struct StepEnvironment {
   kernel::Environment environment;
   const uint32_t* step;  ///< on the device

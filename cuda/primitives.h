@@ -26,16 +26,22 @@ SOFTAMP_PRIMITIVE float magnitude_of(float x) { return from_bits(bits_of(x) & 0x
 
 // fp32, rounded to nearest even, toward zero, down, up.
 SOFTAMP_PRIMITIVE float add_rn(float a, float b) { return __fadd_rn(a, b); }
+// implements: N410
 SOFTAMP_PRIMITIVE float sub_rn(float a, float b) { return __fsub_rn(a, b); }
 SOFTAMP_PRIMITIVE float mul_rn(float a, float b) { return __fmul_rn(a, b); }
+// implements: N412
 SOFTAMP_PRIMITIVE float div_rn(float a, float b) { return __fdiv_rn(a, b); }
+// implements: N412
 SOFTAMP_PRIMITIVE float sqrt_rn(float a) { return __fsqrt_rn(a); }
+// implements: N410
 SOFTAMP_PRIMITIVE float fma_rn(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+// implements: N402
 SOFTAMP_PRIMITIVE float add_rz(float a, float b) { return __fadd_rz(a, b); }
 SOFTAMP_PRIMITIVE float sub_rz(float a, float b) { return __fsub_rz(a, b); }
 SOFTAMP_PRIMITIVE float mul_rz(float a, float b) { return __fmul_rz(a, b); }
 SOFTAMP_PRIMITIVE float div_rz(float a, float b) { return __fdiv_rz(a, b); }
 SOFTAMP_PRIMITIVE float sqrt_rz(float a) { return __fsqrt_rz(a); }
+// implements: N402, N404, N410
 SOFTAMP_PRIMITIVE float fma_rz(float a, float b, float c) { return __fmaf_rz(a, b, c); }
 SOFTAMP_PRIMITIVE float fma_rd(float a, float b, float c) { return __fmaf_rd(a, b, c); }
 SOFTAMP_PRIMITIVE float fma_ru(float a, float b, float c) { return __fmaf_ru(a, b, c); }
@@ -43,12 +49,14 @@ SOFTAMP_PRIMITIVE float fma_ru(float a, float b, float c) { return __fmaf_ru(a, 
 // Halves by the instructions of cuda_fp16.h's intrinsics, without the cost of compiling that header everywhere.
 
 /// fp32 to the code of a half, to nearest even: 65520 and more give infinity.
+// implements: N410
 SOFTAMP_PRIMITIVE uint32_t half_of_rn(float x) {
   unsigned short h;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
   return h;
 }
 /// The same toward zero: finite values give 65504 at most (N407).
+// implements: N407
 SOFTAMP_PRIMITIVE uint32_t half_of_rz(float x) {
   unsigned short h;
   asm("cvt.rz.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -81,16 +89,19 @@ SOFTAMP_PRIMITIVE float float_of_half(uint32_t code) {
 }
 
 // Two halves' codes at a time, each rounded once to nearest even (N411). Not plain + and *, which may be fused.
+// implements: N411
 SOFTAMP_PRIMITIVE uint32_t halves_add_rn(uint32_t a, uint32_t b) {
   uint32_t r;
   asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
   return r;
 }
+// implements: N411
 SOFTAMP_PRIMITIVE uint32_t halves_mul_rn(uint32_t a, uint32_t b) {
   uint32_t r;
   asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
   return r;
 }
+// implements: N411
 SOFTAMP_PRIMITIVE uint32_t halves_fma_rn(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t r;
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
@@ -119,6 +130,7 @@ SOFTAMP_PRIMITIVE float directed(double x) {
 }
 
 /// a + b of doubles that were floats or products of two: rounded to odd, so that `directed` sees the exact sum.
+// implements: N403
 SOFTAMP_PRIMITIVE double odd_sum(double a, double b) {
   const double sum = a + b, b_seen = sum - a, a_seen = sum - b_seen;
   const double error = (a - a_seen) + (b - b_seen);
@@ -136,6 +148,7 @@ SOFTAMP_PRIMITIVE float directed_sum(double a, double b) {
 }
 
 /// fp32's bits to a half's code.
+// implements: N400
 SOFTAMP_PRIMITIVE uint32_t half_code(uint32_t bits, bool nearest) {
   const uint32_t sign = bits >> 16 & 0x8000u, a = bits & 0x7FFFFFFFu;
   if (a > 0x7F800000u) return 0x7FFFu;
@@ -212,6 +225,7 @@ SOFTAMP_PRIMITIVE uint32_t halves_fma_rn(uint32_t a, uint32_t b, uint32_t c) {
 /// a b + c rounded to odd at fp32's precision (N403): a rounding to 22 bits or fewer may start from it, except the
 /// stochastic carry of more than 12 bits, which starts from fma_rz (N402, N404). Exact cancellation gives +0; of an
 /// infinity or NaN, what fma gives.
+// implements: N403, N404
 SOFTAMP_PRIMITIVE float fma_odd(float a, float b, float c) {
   const float down = fma_rd(a, b, c), up = fma_ru(a, b, c);
   return bits_of(down) & 1 ? down : up;

@@ -6,6 +6,7 @@
 namespace softamp::cuda {
 
 /// FpStatus as threads merge into it.
+// implements: N414
 struct DeviceStatus {
   uint32_t flags;
   uint32_t unused;
@@ -53,6 +54,7 @@ SOFTAMP_HD __attribute__((noinline)) inline void raise_now(DeviceStatus* to, uin
 }  // namespace detail
 
 /// The flags of one element.
+// implements: N414
 SOFTAMP_HD inline void raise_status(DeviceStatus* to, uint8_t flags, uint64_t index) {
   if (to && flags) detail::raise_now(to, flags, index);
 }

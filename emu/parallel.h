@@ -62,6 +62,7 @@ class PieceStatuses {
   FpStatus* all_ = nullptr;
 };
 
+// implements: N62
 template <class Body>
 void parallel_status(size_t n, size_t grain, size_t align, int threads, FpStatus* status, Body&& body) {
   if (n <= grain) {

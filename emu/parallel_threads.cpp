@@ -29,6 +29,7 @@ size_t count_threads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+// implements: N425
 class Crew {
  public:
   explicit Crew(size_t helpers) {

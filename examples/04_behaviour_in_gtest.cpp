@@ -1,6 +1,7 @@
 // A test author's view: set a floating-point behaviour, then assert what a device would do (TUTORIAL G32).
 //
 // These are ordinary GoogleTest tests; only the printing of times is turned off so that the output is always the same.
+// tests: G32
 #include "softamp/numerics/unit.h"
 #include "softamp/report/exception.h"
 #include "softamp/report/gtest.h"

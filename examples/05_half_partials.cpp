@@ -6,6 +6,7 @@
 //
 //   example_05_half_partials            prints the table
 //   example_05_half_partials FILE.svg   draws the error over the length, too (.svg or .png)
+// tests: G42
 #include "softamp/softamp.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // A graph of tensor operations under three behaviours: what saturates, what becomes NaN, what stops, and where
 // (TUTORIAL G08).
+// tests: G08
 #include "softamp/softamp.h"
 
 #include <cstdio>

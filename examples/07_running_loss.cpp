@@ -4,6 +4,7 @@
 // computation; at the end the total is divided by 1562. Rounded to nearest, the total creeps or stops where a loss is
 // less than half of its quantum, or is rounded the same way time after time; rounded stochastically it is right on
 // average; in fp32 it is right to about five digits (TUTORIAL X15).
+// tests: X15
 #include "softamp/softamp.h"
 
 #include <cstdio>

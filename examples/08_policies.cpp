@@ -1,7 +1,7 @@
 // Keras' dtype policies: layers that are written without a cast, what the policy casts, and what it does not.
 //
 // SimpleDense, MyLayer and AddRandom are the classes by which Keras' own pages explain policies.
-// MIXED_PRECISION K02, K09, K10, K15, K20, K25
+// tests: K02, K09, K10, K15, K20, K25
 #include <cstdio>
 #include <string>
 

@@ -4,7 +4,7 @@
 // Under O2 every cell computes in float16 but norms and the loss, parameters stay float32, and the loss is scaled. The
 // default scale begins at 2^24, where the gradients of LeNet5's logits, up to 0.9 x 2^24 / 32, do not fit float16: the
 // first steps are skipped, and each halves the scale.
-// MIXED_PRECISION M01
+// tests: M01, X14
 #include "softamp/train/mindspore/amp_model.h"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 //
 // First the colours of the forward graph alone. Then training: the same graph with its gradients and updates, once as
 // it is and once rewritten with a dynamic loss scale. The variables are float32 in both.
-// MIXED_PRECISION T17
+// tests: T17
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

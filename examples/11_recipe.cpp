@@ -1,6 +1,6 @@
 // One network under three of Gaudi's recipes: which operations each converts to bfloat16, where it puts casts, and what
 // that does to the loss.
-// MIXED_PRECISION H03, H05, H08, H14, H22
+// tests: H03, H05, H08, H14, H22
 #include "softamp/precision/recipe.h"
 #include "softamp/softamp.h"
 

@@ -1,6 +1,7 @@
 // The first program of Graphcore's tutorial: a graph that adds two numbers, in float32, in float16, in both (an error:
 // nothing is promoted), and with a cast between them, by hand and by each mechanism
 // (TUTORIAL G21).
+// tests: G21
 #include "softamp/softamp.h"
 
 #include <cstdio>

@@ -5,6 +5,7 @@
 // most updates of plain descent are, and with them most of what training would have gained. Momentum makes its updates
 // larger; stochastic rounding keeps the small ones on average; parameters in float32 are spaced more finely.
 // Graphcore's tutorial advises momentum for float16.
+// tests: G40
 #include "softamp/softamp.h"
 
 #include <cstdio>

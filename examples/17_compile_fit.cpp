@@ -1,5 +1,5 @@
 // TensorFlow's example of its mixed-precision graph rewrite, whole: two dense layers, mean squared error, SGD.
-// MIXED_PRECISION T17
+// tests: T17
 #include <softamp/softamp.h>
 
 #include <cstdio>

@@ -44,6 +44,7 @@ std::string device_name(std::string& why) {
 }
 
 /// Why "auto" must take the CPU even if there is a GPU; empty: it need not.
+// implements: N305
 std::string why_the_cpu(const ExecutorOptions& options) {
   if (options.reference) return "the reference runs only on the CPU";
   if (options.isa != bulk::InstructionSet::kAuto)
@@ -59,6 +60,7 @@ BackendFactory exchange_backend(const std::string& name, BackendFactory factory)
 
 std::vector<std::string> cuda_architectures() { return cuda::architectures(); }
 
+// implements: N305
 BackendChoice choose_backend(const ExecutorOptions& options) {
   std::string why;
   if (options.backend == "auto") {
@@ -169,6 +171,7 @@ void bulk::round_on_device(const DeviceRounding& r, const Semantics& semantics, 
   cuda::round_on_device(r, semantics, options);
 }
 
+// implements: N300
 std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
   const engine::DefaultEnvironment guard;
   options = with_preset(std::move(options), graph.preset());

@@ -5,6 +5,7 @@
 #   bash tests/compilers.sh --all COMPILER   builds and runs all tests, too
 # Of clang++ once more with libc++, where that is: the minimal build, since other packages are built with libstdc++. Each builds
 # in build/compilers/NAME (SOFTAMP_BUILD_DIR [=build]); ends with a line for each.
+# tests: N63
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

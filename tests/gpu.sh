@@ -173,6 +173,7 @@ part() {
   esac
   # Of compute-sanitizer: no fault of the program's.
   if [ $state = failed ] && [[ $name = *check ]] && grep -q 'Device not supported' "$folder/$name.log"; then
+    # implements: N427
     state=skipped reason='compute-sanitizer does not support this device'
   fi
   case $result in

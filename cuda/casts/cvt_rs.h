@@ -11,6 +11,7 @@
 namespace softamp::cuda {
 
 /// Whether this code is compiled for the chip of this preset, and so has its instruction.
+// implements: N330
 SOFTAMP_PRIMITIVE bool has_cvt_rs([[maybe_unused]] Chip chip) {
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL)
   return chip == Chip::kNvidiaSm100;
@@ -22,6 +23,7 @@ SOFTAMP_PRIMITIVE bool has_cvt_rs([[maybe_unused]] Chip chip) {
 }
 
 /// cvt.rs.satfinite: the packed result of x[0], which lands lowest, x[1] and, in forms of four, x[2] and x[3].
+// implements: N330
 template <CvtRsType kType>
 SOFTAMP_PRIMITIVE uint32_t cvt_rs_satfinite(Chip chip, const float* x, uint32_t word) {
 #if defined(__CUDA_ARCH_FEAT_SM100_ALL) || defined(__CUDA_ARCH_FEAT_SM103_ALL)
@@ -49,6 +51,7 @@ SOFTAMP_PRIMITIVE uint32_t cvt_rs_satfinite(Chip chip, const float* x, uint32_t 
 }
 
 /// An array by it: a thread takes the elements of four words, which are one Philox block's and 16 bytes of codes.
+// implements: N330
 template <CvtRsType kType>
 struct PackedRounding {
   static constexpr bool kTwo = kType == CvtRsType::kF16x2 || kType == CvtRsType::kBf16x2;

@@ -13,6 +13,7 @@ namespace {
 
 using kernel::Elementwise;
 
+// implements: N405
 struct ValueRules {
   bool halves;                       ///< 16-bit codes are fp16's
   bool divides, toward_zero;         ///< the operation

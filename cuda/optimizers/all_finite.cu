@@ -8,6 +8,7 @@ namespace softamp::cuda {
 namespace {
 
 /// Counts of some tensors: blocks first_block[k] .. first_block[k + 1] - 1 are tensor k's.
+// implements: N245
 struct CountNotFinite {
   static constexpr int kTensors = 96, kThreads = 256;
   static constexpr uint64_t kBlockBytes = 64 * 1024;

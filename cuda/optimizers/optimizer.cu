@@ -16,6 +16,7 @@ using kernel::UpdateRates;
 
 /// Tiles (tile_words.h): random words first, then the elements. A kernel for each rule, so that none has the registers
 /// of all of them.
+// implements: N244
 template <Update kUpdate>
 struct UpdateElements {
   static constexpr unsigned kAtOnce = 4;       ///< elements that a thread loads before it works on the first

@@ -10,6 +10,7 @@ namespace softamp::cuda {
 namespace {
 
 /// Checks the indices that an operation reads, on the device; records the first wrong one with its value.
+// implements: N303
 struct CheckPlaces {
   const int32_t* places;
   int64_t count, least, limit;  ///< right: least .. limit - 1

@@ -24,6 +24,7 @@ SOFTAMP_LANES U32 load_halves(const void* p) {
 struct Quanta {
   U32 count, reached;
 };
+// implements: N467
 class AddedElement {
  public:
   SOFTAMP_LANES explicit AddedElement(const ElementPlan& p)

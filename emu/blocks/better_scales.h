@@ -15,6 +15,7 @@ struct ScaledBlocks {
 };
 
 /// As BlockKernels::scales, for the n elements at x, at most kBlockStrip, with their blocks' greatest magnitudes.
+// implements: N469
 bool better_scales(const BlockKernels& kernels, const BlockPlan& plan, const float* x, size_t n, const uint32_t* amax,
                    size_t whole, const ScaledBlocks& out);
 

@@ -22,6 +22,7 @@ template <size_t kRun, class Lanes>
       factors);
 }
 
+// implements: N468
 template <size_t kRun, class Lanes>
 [[gnu::noinline]] void fake_groups(const Lanes lanes, const float* x, Factors f, const float* d, size_t n, float* out,
                                    Passing passing) {
@@ -59,6 +60,7 @@ template <size_t kRun, class Lanes>
       decodes);
 }
 
+// implements: N468
 template <size_t kRun, bool kDivides>
 [[gnu::noinline]] void scale_groups(bool sticky, const float* x, Factors f, size_t n, float* out) {
   FactorCursor<kRun> factors(f.of, f.run);

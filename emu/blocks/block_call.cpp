@@ -70,6 +70,7 @@ void refuse_blocks(const char* function, const std::string& what) {
   throw std::invalid_argument(std::string("bulk::") + function + ": " + what);
 }
 
+// implements: N466
 BlockCall::BlockCall(const char* function, const bulk::BlockLayout& l, const bulk::BlockFormat& f, size_t in,
                      size_t out, size_t scale_bytes, const bulk::BulkOptions& o)
     : format(f),
@@ -120,6 +121,7 @@ BlockLayout BlockLayout::of(std::span<const int64_t> shape, int axis) {
   return l;
 }
 
+// implements: N466
 uint64_t scale_count(const BlockLayout& l, const BlockFormat& f) {
   if (f.family == BlockFamily::kPlain || l.elements() == 0) return 0;
   if (f.size == 0 && f.rows == 0) return 1;

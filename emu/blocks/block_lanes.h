@@ -80,6 +80,7 @@ SOFTAMP_LANES void store_bytes(void* p, U32 x) {
 constexpr uint32_t kSignBit = 0x80000000u, kExponentBits = 0x7F800000u;
 
 /// Floats. kKeeps: zeros keep their signs.
+// implements: N467
 template <bool kKeeps>
 class FloatElement {
  public:
@@ -118,6 +119,7 @@ class FloatElement {
 };
 
 /// Fixed point.
+// implements: N467
 class FixedElement {
  public:
   SOFTAMP_LANES explicit FixedElement(const ElementPlan& p)

@@ -10,6 +10,7 @@ namespace {
 using Family = BlockCall::Family;
 
 /// The scale of a block, and what becomes of an element and of a code under it.
+// implements: N466
 class ScaledBlock {
  public:
   ScaledBlock(const BlockCall& c, const block::BlockScale& scale) : c_(c), scale_(scale) {}

@@ -68,6 +68,7 @@ template <class Lanes>
 }
 
 /// The fp32 result of an operation under one rounding of the instruction.
+// implements: N405
 template <Operation kOp, int kRounding>
 SOFTAMP_LANES __m512 fp32_result(const HalfOperands& o, size_t v) {
   const __m512 a = o.at(0, v), b = o.at(1, v);

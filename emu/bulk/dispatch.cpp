@@ -72,6 +72,7 @@ std::span<const InstructionSet> instruction_sets() {
   return {usable.set, usable.count};
 }
 
+// implements: N86
 InstructionSet best_instruction_set() { return instruction_sets().back(); }
 
 const char* name(InstructionSet set) {

@@ -25,6 +25,7 @@ class WordCursor {
   }
 
   /// The numbers of `count` elements, of a plan with a slice.
+  // implements: N329
   void sliced(uint64_t element, size_t count, uint32_t* out) {
     switch (*plan_.slice) {
       case RandomSlice::kLowBits: return sliced_as<RandomSlice::kLowBits>(element, count, out);

@@ -51,6 +51,7 @@ SOFTAMP_LANES HalfRounding nearest_rounding(const RoundPlan& p, uint8_t wanted) 
   return {static_cast<uint16_t>(hardware_infinities ? 0x7C00 : 0x7BFF), 0x477FF000u};
 }
 /// Truncation after the carry: 65504 may be 65536 truncated.
+// implements: N401
 SOFTAMP_LANES HalfRounding carry_rounding() { return {0x7BFE, 0x47800000u}; }
 
 SOFTAMP_LANES __m512i magnitudes(__m512i halves) { return _mm512_and_si512(halves, _mm512_set1_epi16(0x7FFF)); }
@@ -162,6 +163,7 @@ SOFTAMP_LANES HalfGroup rare_group_of(const RoundPlan& p, const HalfRounding& ho
 /// Stochastic rounding, variant carry, at most 23 random bits, of 16 fp32 values (N406): y = x + R u 2^-r
 /// truncated to fp32, u the quantum of the result; truncating y to a half then gives the rounded value. No bit that is
 /// lost on the way matters, since truncation never passes a multiple of u.
+// implements: N406
 template <bool kWide>
 class Carry {
  public:

@@ -86,6 +86,7 @@ SOFTAMP_LANES U32 nearest_half(F32 x) {
 #endif
 
 /// x truncated to a half, and what was cut off.
+// implements: N402
 struct Truncated {
   U32 code;
   F32 binade, rest;
@@ -148,6 +149,7 @@ class Carry {
 };
 
 /// The number of bits for a Carry; a deterministic plan may name any number, and uses none.
+// implements: N400
 template <Random kRandom>
 int carry_bits(const RoundPlan& plan) {
   return kRandom == Random::kNone ? 1 : plan.random_bits;

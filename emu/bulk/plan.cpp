@@ -109,6 +109,7 @@ WidenPlan plan_widen(const FloatFormat& from, Element to, const Semantics& s) {
   return plan;
 }
 
+// implements: N29, N39
 RoundPlan plan_round(Element from, const FloatFormat& to, Element out, const Semantics& s) {
   RoundPlan plan{};
   const RoundingPolicy& p = s.rounding(to);

@@ -8,6 +8,7 @@ namespace softamp::emu {
 
 /// Whether a policy that is not usual differs only in where R lies. Then exact values stay what they are, and results
 /// of several steps are rounded by a RoundPlan like any others; else the sign of a NaN may count, which is no result.
+// implements: N29
 inline bool only_bits_lie_elsewhere(const RoundingPolicy& p) {
   return p.signed_zeros && p.nan != NanPattern::kInfinity && p.nan != NanPattern::kSigned &&
          !(p.stochastic() && p.variant == StochasticVariant::kAtLeast);

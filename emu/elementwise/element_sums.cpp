@@ -132,6 +132,7 @@ class ConstantKernel final : public OpKernel {
 };
 }  // namespace
 
+// implements: N195
 std::unique_ptr<OpKernel> make_add_n(const OpContext& context) { return std::make_unique<AddNKernel>(context); }
 std::unique_ptr<OpKernel> make_fill(const OpContext& context) {
   return std::make_unique<ConstantKernel>(context, attribute<double>(context.node, "value"));

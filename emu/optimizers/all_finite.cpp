@@ -61,6 +61,7 @@ class AllFiniteKernel final : public OpKernel {
 
 }  // namespace
 
+// implements: N245
 std::unique_ptr<OpKernel> make_all_finite(const OpContext& c) { return std::make_unique<AllFiniteKernel>(c); }
 
 }  // namespace softamp::emu

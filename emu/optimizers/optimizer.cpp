@@ -133,6 +133,7 @@ class UpdateKernel final : public OpKernel {
     uint64_t rare = 0;
   };
 
+  // implements: N244, N281
   void copy(const OpCall& call) const {
     for (uint32_t k = 0; k < n_.sites(); ++k) {
       const size_t bytes = n_.size * size_of(n_.type_of_site(k));

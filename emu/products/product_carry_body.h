@@ -13,6 +13,7 @@ constexpr int kDroppedBits = 13;  ///< of a float's mantissa that a half does no
 // Without AVX-512 under TowardZero (mxcsr_body.h).
 #if defined(__AVX512F__)
 SOFTAMP_LANES F64 each_lane(double x) { return (F64)_mm512_set1_pd(x); }  // of either zero's sign, as splat is not
+// implements: N402
 SOFTAMP_LANES F64 fused_toward_zero(F64 a, F64 b, F64 c) {
   return (F64)_mm512_fmadd_round_pd((__m512d)a, (__m512d)b, (__m512d)c, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 }
@@ -30,6 +31,7 @@ SOFTAMP_LANES F32of64 half_values_toward_zero(F64 x) {
 }
 #endif
 
+// implements: N406
 class ExactCarry {
   static constexpr size_t kLanes = sizeof(F64) / 8;
   static constexpr uint64_t kSignBit = uint64_t{1} << 63;

@@ -11,6 +11,7 @@ namespace {
 /// is p. If s is short of the sum by an error of s's sign, s - c is p less that error. Truncated it could only be p if
 /// the error had the sign that p has not, and were less than p's last place. But then |c| > |p|, so that c, p, s and
 /// the error are multiples of p's last place.
+// implements: N403
 [[gnu::noinline]] bool nearest_products(const ProductTile& tile, float* out) {
   __m256 c[kVectors];
 #pragma GCC unroll 12

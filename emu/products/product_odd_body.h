@@ -9,6 +9,7 @@ namespace {
 /// a b + c in binary64 rounded to odd, for fp32 a, b and c: the product is exact, and of the sum's error, which 2Sum
 /// gives exactly, only whether there is one and on which side matters. Any rounding to 24 bits, or to a half with 32
 /// random bits, then equals that of the exact value (RLIBM-ALL; N402, N403).
+// implements: N403
 SOFTAMP_LANES F64 fused_to_odd(F64 a, F64 b, F64 c) {
   const F64 product = a * b, total = product + c;
   const F64 c_part = total - product, product_part = total - c_part;

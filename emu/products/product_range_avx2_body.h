@@ -82,6 +82,7 @@ SOFTAMP_LANES bool round_normal(const CarryIntoNormal<kRelation>& carry, const N
 
 /// Below 2^-13 a half's quantum is 2^-24: |x| 2^(24+r), cut to an integer, takes R as it is, since what is cut lies
 /// below R's last bit (N400). For at most 16 random bits.
+// implements: N400
 class CarryIntoSubnormal {
  public:
   explicit CarryIntoSubnormal(int random_bits)

@@ -11,6 +11,7 @@ namespace {
 /// The value of x rounded to a half, where that is normal or zero: R, aligned
 /// to the dropped bits, makes the carry by itself, and bits of R below them
 /// cannot (N401). kShifted: the policy has not just as many random bits.
+// implements: N401
 template <bool kShifted>
 class CarryIntoNormal {
  public:
@@ -51,6 +52,7 @@ SOFTAMP_LANES __m512 greatest_magnitude(__m512 x, __m512 y) {
 }
 /// Truncation to a half hides an overflow, but the number before it does not
 /// (N407).
+// implements: N407
 SOFTAMP_LANES bool all_below_overflow(__m512 greatest) {
   return _mm512_cmp_ps_mask(greatest, _mm512_set1_ps(65536.0f), _CMP_NLT_UQ) == 0;
 }

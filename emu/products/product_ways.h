@@ -6,6 +6,7 @@
 
 namespace softamp::emu {
 
+// implements: N404
 constexpr int kMostTruncatedBits = 16;  ///< random bits that the ways after every product serve
 
 bool product_nearest_each_avx2(const ProductPlan&, const kernel::Environment&, const ProductTile&, float* acc);

@@ -69,6 +69,7 @@ struct FieldMaker {
   }
 };
 
+// implements: N287
 struct Generator {
   int64_t height, width, channels, move_y, move_x;
   uint64_t seed;
@@ -147,6 +148,7 @@ void check(int64_t value, int64_t least, int64_t most, const char* what) {
 
 }  // namespace
 
+// implements: N287
 ImageSets generated_images(int64_t height, int64_t width, int64_t channels, int64_t train_count, int64_t test_count,
                            uint64_t seed) {
   check(height, 8, 1024, "height");

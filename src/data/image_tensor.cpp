@@ -33,6 +33,7 @@ ImageSet ImageSet::slice(int64_t first, int64_t how_many) const {
           .class_names = class_names};
 }
 
+// implements: N286
 Tensor normalise(const ImageSet& set, std::span<const int64_t> indices, DType dtype) {
   const engine::DefaultEnvironment guard;
   if (dtype == DType::kInt32 || dtype == DType::kBool)

@@ -19,6 +19,7 @@ std::string known_types() {
 }
 
 /// Fills a header from the parts of its JSON.
+// implements: N504, N506
 class HeaderParts final : public JsonParts {
  public:
   HeaderParts(std::string_view text, std::string_view file, Header& header)
@@ -152,6 +153,7 @@ class HeaderParts final : public JsonParts {
 };
 
 /// Whether the tensors, in the order of their data, fill the rest of the file.
+// implements: N504
 void check_that_all_is_full(const Header& header, uint64_t file_size, std::string_view name) {
   uint64_t end = 0;
   for (const Entry& e : header.tensors) {
@@ -188,6 +190,7 @@ uint64_t header_length(std::span<const std::byte> start, uint64_t file_size, std
   return length;
 }
 
+// implements: N506
 Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::string_view name) {
   const uint64_t length = header_length(start, file_size, name);
   const std::string_view text = std::string_view(reinterpret_cast<const char*>(start.data()), start.size())

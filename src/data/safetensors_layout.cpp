@@ -24,6 +24,7 @@ bool is_utf8(std::string_view text) {
 std::string json_text(const std::string& text) { return nlohmann::json(text).dump(); }
 
 /// The header, padded with blanks, so that the data begin at a multiple of 8.
+// implements: N505
 std::string padded_text(const Header& header) {
   std::string text = "{";
   if (!header.metadata.empty()) {
@@ -54,6 +55,7 @@ void fail(std::string_view name, uint64_t offset, const std::string& message) {
 
 std::string tensor_text(std::string_view name) { return "tensor " + npy::quoted(name); }
 
+// implements: N504
 uint64_t measure(Entry& entry, const std::string& place) {
   uint64_t elements = 1, bits = 0;
   bool fits = true;
@@ -69,6 +71,7 @@ uint64_t measure(Entry& entry, const std::string& place) {
   return bits / 8;
 }
 
+// implements: N505
 Header arrange(std::vector<Entry> tensors, Metadata metadata, std::string_view name) {
   const std::string place(name);
   std::sort(tensors.begin(), tensors.end(),

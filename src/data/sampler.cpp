@@ -13,6 +13,7 @@ namespace {
 
 /// A number of 0 .. n - 1, each as likely as any other: of the 2^32 numbers that may be drawn, the 2^32 mod n that
 /// would favour some results are drawn again. (D. Lemire, "Fast random integer generation in an interval", 2019.)
+// implements: N285
 uint32_t below(uint32_t n, PhiloxGenerator& random) {
   uint64_t product = uint64_t{random()} * n;
   if (static_cast<uint32_t>(product) < n)
@@ -33,6 +34,7 @@ Sampler::Sampler(int64_t count, int64_t batch_size, bool shuffle, uint64_t seed)
     throw std::invalid_argument(std::to_string(count) + " samples to be shuffled; expected at most 2^32 - 1");
 }
 
+// implements: N285
 const std::vector<int64_t>& Sampler::order(int64_t epoch) const {
   const size_t slot = static_cast<size_t>(epoch & 1);
   std::vector<int64_t>& order = cached_[slot];

@@ -395,6 +395,7 @@ class GraphExecutor final : public Executor {
 
   /// False if an operation raised an enabled exception, or may have raised one before another operation refused its
   /// operands. The step is then run operation by operation, and ends at that one, with its operands still in memory.
+  // implements: N302
   bool run_at_once(const Prepared& prepared, RunResult& result) {
     std::vector<Call> calls;
     for (const Step& step : prepared.program.steps)
@@ -431,6 +432,7 @@ class GraphExecutor final : public Executor {
     }
   }
 
+  // implements: N37, N93, N96, N302
   void see_status(const Call& call, FpStatus status, RunResult& result) {
     const Node& node = *call.node;
     for (uint64_t& place : status.first_index)
@@ -466,6 +468,7 @@ class GraphExecutor final : public Executor {
         options_.switches.dump_format);
   }
 
+  // implements: N96
   void look_at(int n, void* const* out, RunResult& result) {
     const Node& node = graph_.node(n);
     const HostView outputs(*engine_, node.outputs, out);
@@ -504,6 +507,7 @@ class GraphExecutor final : public Executor {
   }
 
   /// The step has succeeded: what it assigned and enqueued takes effect, in the order of the graph.
+  // implements: N95
   void commit(const Program& program) {
     // A value that is another variable is that variable's value before the step: two variables can be swapped.
     std::map<int, Buffer> before;

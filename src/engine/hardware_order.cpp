@@ -7,12 +7,14 @@ namespace softamp::engine {
 HardwareOrder::HardwareOrder(const DeviceModel& device, const IpuSwitches& switches, uint64_t seed, uint32_t modifier)
     : device_(device), switches_(switches), seed_(seed), modifier_(modifier) {}
 
+// implements: N94
 TileRandom& HardwareOrder::tile(size_t t) {
   while (tiles_.size() <= t)
     tiles_.push_back(TileRandom::from_seed(seed_, modifier_, static_cast<uint32_t>(tiles_.size())));
   return tiles_[t];
 }
 
+// implements: N94
 void HardwareOrder::draw(uint64_t blocks, uint64_t outputs, std::vector<uint32_t>& words) {
   words.assign(blocks * outputs, 0);
   if (outputs == 0) return;

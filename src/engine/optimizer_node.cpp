@@ -8,12 +8,14 @@ namespace {
 using kernel::Update;
 
 /// An attribute as the rule takes it: of binary64 as it is, else fp32, to nearest for any MXCSR of the caller.
+// implements: N239
 double rounded(const OpContext& c, const char* name) {
   const double value = attribute<double>(c.node, name);
   if (c.inputs[0].dtype == DType::kFloat64) return value;
   return static_cast<double>(fp::to_float(kBinary64, __builtin_bit_cast(uint64_t, value)));
 }
 
+// implements: N235
 Update update_of(const Node& node) {
   if (node.op == "ApplyGradientDescent") return Update::kGradientDescent;
   if (node.op == "ApplyMomentum") return attribute<bool>(node, "use_nesterov") ? Update::kNesterov : Update::kMomentum;

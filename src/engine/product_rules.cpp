@@ -33,6 +33,7 @@ void check_accumulator(const Node& node, const kernel::ProductRules& rules, DTyp
 }
 
 /// partialsType half of a tensor core: its fp16 accumulator, where it has one for these operands.
+// implements: N481
 void take_half_accumulator(const OpContext& context, kernel::ProductRules& rules) {
   rules.half_accumulator = true;
   if (kernel::core_of(rules).exists()) return;
@@ -45,6 +46,7 @@ void take_half_accumulator(const OpContext& context, kernel::ProductRules& rules
 
 }  // namespace
 
+// implements: N108
 kernel::ProductRules product_rules(const OpContext& context, const ProductOptions& options, DType type,
                                    bool independent) {
   kernel::ProductRules rules;

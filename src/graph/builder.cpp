@@ -115,6 +115,7 @@ Port GraphBuilder::constant(Tensor value, std::string_view name) {
   return add("Const", {}, {{"value", std::make_shared<const Tensor>(std::move(value))}}, name);
 }
 
+// implements: N78, N92
 Graph GraphBuilder::build() {
   constexpr uint32_t kMostIds = (1u << 24) - 1;  // ids are 24 bits of a random word's address
   uint32_t next = 1;
@@ -146,6 +147,7 @@ Graph GraphBuilder::with_placeholders(const Graph& graph, ListView<std::string> 
   return fed;
 }
 
+// implements: N292
 Graph GraphBuilder::alone(const Graph& graph, int number) {
   const Node& node = graph.node(number);
   if (node.attributes.contains("ref"))

@@ -42,6 +42,7 @@ Port GradientContext::reshape(Port x, const Shape& shape) {
   return add("Reshape", {x}, {{"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
 }
 
+// implements: N222
 Port GradientContext::sum_to(Port x, const Shape& shape) {
   const Shape from = type(x).shape;
   const int more = from.rank() - shape.rank();
@@ -66,6 +67,7 @@ Port GradientContext::transpose(Port x, const std::vector<int64_t>& perm) {
 
 }  // namespace graph_detail
 
+// implements: N232
 Differentiability differentiability(std::string_view op) {
   const Operation& row = operation(op);
   if (row.gradient) return Differentiability::kDifferentiable;

@@ -20,6 +20,7 @@ std::string input_name(const Node& node, size_t input) {
   return port.variadic ? port.name + "[" + std::to_string(input + 1 - ports.size()) + "]" : port.name;
 }
 
+// implements: N220
 class Walk {
  public:
   Walk(GraphBuilder& builder, Port loss, std::span<const Port> variables, const GradientOptions& options)
@@ -142,6 +143,7 @@ class Walk {
   }
 
   /// One AddN in the order of the readers and their inputs; the walk meets the readers from the last to the first.
+  // implements: N220
   std::optional<Port> sum(std::vector<Contribution>& list) {
     if (list.empty()) return std::nullopt;
     if (list.size() == 1) return list[0].gradient;

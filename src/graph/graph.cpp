@@ -10,6 +10,7 @@
 namespace softamp {
 namespace {
 
+// implements: N90
 std::string mismatch(const std::string& op, const std::string& input, DType type, const std::string& argument,
                      DType expected) {
   const std::string start =

@@ -17,6 +17,7 @@ struct Known {
   bool matmuls, convolutions;
 };
 
+// implements: N112
 const std::vector<Known>& known_options() {
   static const std::vector<std::string> kPartials = {"half", "float"}, kBool = {"true", "false"};
   static const std::vector<Known> kAll = {
@@ -61,6 +62,7 @@ bool is_proportion(const std::string& text) {
 
 }  // namespace
 
+// implements: N112
 ProductOptions product_options(const PoplarOptions& options, std::string_view category) {
   const bool matmuls = category == "matmuls";
   ProductOptions result;

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kMostWrittenAsNumbers = 64;
 
 /// "0x3c00" as a code of `bits` bits; empty for other texts.
+// implements: N214
 std::optional<uint64_t> parse_code(const std::string& text, size_t bits, const std::string& place) {
   if (!text.starts_with("0x") || text.find_first_of("pP.") != std::string::npos) return std::nullopt;
   uint64_t code = 0;
@@ -28,6 +29,7 @@ std::optional<uint64_t> parse_code(const std::string& text, size_t bits, const s
 }
 
 /// A float's element: numbers are rounded to nearest even from binary64; texts are rounded once.
+// implements: N214
 uint64_t float_code(const Json& value, DType dtype, const std::string& place) {
   const FloatFormat format = format_of(dtype);
   if (value.is_string()) {

@@ -104,6 +104,7 @@ DType type_of_node(const Node& node) {
 
 /// Checks the inputs' dtypes against fixed dtypes and against one another; sets the type attributes that the ports
 /// name.
+// implements: N90
 void check_dtypes(const Operation& op, Node& node, std::span<const TensorType> inputs) {
   const auto argument = [&](size_t i) {
     const PortSpec& port = op.inputs[std::min(i, op.inputs.size() - 1)];

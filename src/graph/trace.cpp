@@ -134,6 +134,7 @@ std::string unlike_settings(const OrderedJson& a, const OrderedJson& b) {
 }
 
 /// How a policy differs from IEEE 754, nearest even: all of it affects bits.
+// implements: N97
 OrderedJson policy_json(const RoundingPolicy& p) {
   const RoundingPolicy ieee;
   OrderedJson json = OrderedJson::object();
@@ -158,6 +159,7 @@ OrderedJson policy_json(const RoundingPolicy& p) {
 
 }  // namespace
 
+// implements: N97
 std::string settings_json(const ExecutorOptions& o) {
   const engine::DefaultEnvironment guard;
   const Semantics s = semantics_of(o);
@@ -222,6 +224,7 @@ void TraceWriter::write(uint32_t step, const Node& node, int port, const TensorT
 
 void TraceWriter::close() { state_->out.commit(); }
 
+// implements: N61, N65
 TraceComparison compare_traces(const std::filesystem::path& a_file, const std::filesystem::path& b_file) {
   const engine::DefaultEnvironment guard;
   Reader a(a_file), b(b_file);

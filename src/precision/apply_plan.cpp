@@ -158,6 +158,7 @@ class Application {
 
 }  // namespace
 
+// implements: N290
 Graph apply(const Graph& graph, const CastPlan& plan) { return Application(graph, plan).run(); }
 
 GraphRewrite rewrite_with(const Graph& graph, ListView<std::string> fetches,

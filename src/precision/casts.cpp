@@ -208,6 +208,7 @@ bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low)
          (!n.stateful || n.random);
 }
 
+// implements: N290, N291
 CastPlan plan_casts(const OpGraph& graph, const Colouring& colours) { return Planner(graph, colours, true).plan(); }
 
 CastPlan precision_detail::counted_casts(const OpGraph& graph, const Colouring& colours) {

@@ -34,6 +34,7 @@ std::optional<int> steps(DType a, DType b, bool up) {
   return up ? to - from : from - to;
 }
 
+// implements: N294
 std::optional<int> distance(const KernelInfo& wanted, const KernelInfo& kernel, bool up) {
   int sum = 0;
   const auto add = [&](std::span<const DType> a, std::span<const DType> b) {
@@ -112,6 +113,7 @@ std::vector<KernelInfo> product_kernels(DType dtype) {
   return kernels;
 }
 
+// implements: N294
 KernelChoice select_kernel(std::string_view node, const KernelInfo& wanted, std::span<const KernelInfo> kernels,
                            bool enable_reduce_precision, const LogSink& log) {
   for (const bool up : {true, false}) {

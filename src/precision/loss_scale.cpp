@@ -17,6 +17,7 @@ bool is_float32(double value) {
 }
 
 /// scale * factor in float32; beyond float32's range 2^128.
+// implements: N250
 double moved(float scale, double factor) {
   const double product = static_cast<double>(scale) * factor;
   return product >= 0x1.ffffffp127 ? 0x1p128 : static_cast<double>(static_cast<float>(product));
@@ -71,6 +72,7 @@ LossScale::LossScale(LossScaleOptions options) : options_(std::move(options)) {
   state_.scale = static_cast<float>(options_.initial);
 }
 
+// implements: N250, N252, N253
 bool LossScale::update(const LossScaleEvidence& evidence) {
   const engine::DefaultEnvironment guard;
   if (evidence.elements < 0 || evidence.above_edge < 0 || evidence.above_edge > evidence.elements)

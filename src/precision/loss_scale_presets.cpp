@@ -90,11 +90,17 @@ bool read_number(const std::string& text, double& value) {
 }  // namespace
 
 LossScaleOptions LossScaleOptions::none() { return row("none"); }
+// implements: N253
 LossScaleOptions LossScaleOptions::graphcore_automatic() { return row("graphcore_automatic"); }
+// implements: N251
 LossScaleOptions LossScaleOptions::tensorflow() { return row("tensorflow"); }
+// implements: N251
 LossScaleOptions LossScaleOptions::keras() { return row("keras"); }
+// implements: N251
 LossScaleOptions LossScaleOptions::mindspore() { return row("mindspore"); }
+// implements: N251
 LossScaleOptions LossScaleOptions::torch() { return row("torch"); }
+// implements: N251
 LossScaleOptions LossScaleOptions::apex() { return row("apex"); }
 
 LossScaleOptions LossScaleOptions::own(std::shared_ptr<const LossScaleRule> rule, double initial, std::string name) {

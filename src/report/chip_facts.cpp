@@ -157,6 +157,7 @@ std::vector<ChipFacts> with_names(std::vector<ChipFacts> all) {
 
 }  // namespace
 
+// implements: N389
 const std::vector<ChipFacts>& chip_facts() {
   static const std::vector<ChipFacts> kFacts = with_names({
       ipu(),

@@ -17,6 +17,7 @@ struct Closed {
   const char* name;
   const char* why;
 };
+// implements: N322
 constexpr Closed kClosed[] = {
     {"trainium",
      "AWS documents that it rounds stochastically (NEURON_RT_STOCHASTIC_ROUNDING_EN), not how many random "

@@ -121,6 +121,7 @@ inline constexpr Row<Chip> kChips[] = {
 };
 static_assert(std::size(kChips) == kChipCount);
 
+// implements: N478
 inline constexpr Row<Accumulator> kAccumulators[] = {
     {Accumulator::kIpuModelA, {name_of(Accumulator::kIpuModelA), "ipu"}},
     {Accumulator::kFp32Chain, {name_of(Accumulator::kFp32Chain), "chain"}},

@@ -36,6 +36,7 @@ constexpr Accumulator kVolta = Accumulator::kTensorCoreVolta, kTuring = Accumula
                       kHopperMma = Accumulator::kTensorCoreHopperMma,
                       kBlackwellMma = Accumulator::kTensorCoreBlackwellMma;
 
+// implements: N475
 std::vector<Known> known() {
   return {
       {kVolta, kFp16, false, kVerified, 1, "V100", ""},
@@ -103,6 +104,7 @@ std::vector<TensorCoreRow> tensor_core_rows(Accumulator accumulator) {
   return rows;
 }
 
+// implements: N478
 std::vector<TensorCoreParts> tensor_core_parts() {
   return {{kVolta, "V100", "Titan V, Quadro GV100"},
           {kTuring, "", "T4, RTX 20, Quadro RTX"},

@@ -9,11 +9,13 @@
 namespace softamp {
 
 /// A Cast of `value`, in the builder's scope; also where it has that dtype. name [="Cast"]
+// implements: N388
 inline Port add_cast(GraphBuilder& b, Port value, DType to, std::string_view name = {}) {
   return b.add("Cast", {value}, {{"DstT", to}}, name);
 }
 
 /// `value` itself where it has that dtype, else its Cast.
+// implements: N388
 inline Port cast_to(GraphBuilder& b, Port value, DType to, std::string_view name = {}) {
   return b.type(value).dtype == to ? value : add_cast(b, value, to, name);
 }

@@ -12,6 +12,7 @@
 
 namespace softamp::train_detail {
 
+// implements: N288
 Judgement judge(std::span<const double> logits, int32_t label) {
   const auto wanted = static_cast<size_t>(label);
   size_t best = 0;
@@ -110,6 +111,7 @@ std::optional<std::vector<Judgement>> of_all_ranks(const Trainer& trainer, const
 
 }  // namespace
 
+// implements: N280
 std::optional<Evaluation> evaluate(Trainer& trainer, const Samples& set, const NetworkInfo& network, int64_t batch_size,
                                    int64_t step, const std::function<bool()>& stop) {
   const NetworkOutput& output = network.output;

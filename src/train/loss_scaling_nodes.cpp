@@ -11,6 +11,7 @@ Port get_scaled_loss(GraphBuilder& b, Port loss, Port scale) {
   return b.add("Mul", {loss, scale}, {}, "scaled_loss");
 }
 
+// implements: N260
 std::vector<std::optional<Port>> get_unscaled_gradients(GraphBuilder& b, std::span<const std::optional<Port>> gradients,
                                                         Port scale, bool reciprocal) {
   // The scale of each dtype that gradients are unscaled in, or its reciprocal.

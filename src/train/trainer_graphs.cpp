@@ -15,6 +15,7 @@ namespace softamp {
 namespace {
 
 /// Gradients are summed over micro-batches inside the gradient graph, so that every rounding has its own operation id.
+// implements: N276
 Port running_sum(GraphBuilder& b, const VariableSpec& variable, Port gradient, DType dtype, GradientStepGraph& step) {
   const TensorType type{dtype, variable.type.shape};
   const std::string name = "accumulate/" + variable.name;
@@ -47,6 +48,7 @@ void rewrite(GraphBuilder& b, const GraphPass& pass, GradientStepGraph& step) {
 }
 
 /// Neighbours are added, then neighbouring sums, to the last (N283).
+// implements: N283
 Port tree_sum(GraphBuilder& b, std::vector<Port> parts) {
   while (parts.size() > 1) {
     for (size_t i = 0; i < parts.size() / 2; ++i)
@@ -66,6 +68,7 @@ Port sum_of(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& opti
 
 /// Reduces all gradients of one variable, given as these parts. Means over replicas and over micro-batches are one
 /// division.
+// implements: N277, N283
 Port reduce(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& options) {
   const int count = gradients_of_a_step(options);
   const double divided_by = reduction_divisor(options);
@@ -78,6 +81,7 @@ Port reduce(GraphBuilder& b, std::vector<Port> parts, const TrainerOptions& opti
 }
 
 /// Unscales as the preset says; all presets except MindSpore's give float32.
+// implements: N260, N278
 std::vector<Port> unscale(GraphBuilder& b, std::vector<Port> gradients, const std::optional<Port>& scale, Unscale how) {
   if (!scale) return gradients;
   if (how == Unscale::kReciprocalInGradientDtype) {
@@ -174,6 +178,7 @@ void count_nonfinite(const UpdateStepGraph& update, const RunResult& run, StepRe
     }
 }
 
+// implements: N284
 ReductionGraph build_reduction_graph(const TensorType& part, int count, bool whole, const TrainerOptions& options) {
   ReductionGraph reduction;
   GraphBuilder b;

@@ -45,6 +45,7 @@ double norm_of(std::span<const Tensor> gradients) {
 }
 
 /// Each once, in the order of the graph.
+// implements: N289
 std::vector<std::string> assigned_by(const GradientStepGraph& gradient) {
   std::vector<std::string> names;
   for (const Node& node : gradient.graph.nodes()) {
@@ -152,6 +153,7 @@ int TrainingStep::part_of(int m, int replica) const {
   return options_.replica_invariant ? number_of(m, replica) : replica;
 }
 
+// implements: N275, N283, N292
 void TrainingStep::run_micro_batch(int m, int replica, std::span<const Batch> batches, float seed, Ran& ran) {
   const Tensor s = scalar(DType::kFloat32, seed);
   const auto number = static_cast<size_t>(number_of(m, replica));
@@ -188,6 +190,7 @@ void TrainingStep::count_evidence(Ran& ran) const {
 }
 
 /// One replica's update; returns whether every gradient is finite.
+// implements: N275, N292
 bool TrainingStep::run_update(Executor& executor, bool first, const Update& update, Ran& ran) {
   const Tensor d = scalar(DType::kFloat32, update.divisor), may = scalar(DType::kBool, update.allowed);
   std::vector<Feed> feeds{{update_.apply, &may}};
@@ -248,6 +251,7 @@ void TrainingStep::restore(const std::vector<Named>& before) {
   torn_ = false;
 }
 
+// implements: N278
 std::vector<Tensor> TrainingStep::learning_rates(StepResult& result) const {
   const double folded = options_.loss_scale.unscale == Unscale::kFoldedIntoRate ? result.scale_before : 1.0;
   const double asked = optimizer_.rate(counters_.optimizer_step + 1, folded);
@@ -270,6 +274,7 @@ void TrainingStep::keep_assigned() {
 }
 
 /// Of greatest magnitudes that a pass's graph keeps, the replicas of all ranks go on with the greatest.
+// implements: N501
 void TrainingStep::agree_on_maxima() {
   std::vector<std::string> names;
   for (const PassVariable& v : gradient_.state)
@@ -295,6 +300,7 @@ void TrainingStep::agree_on_maxima() {
       gradient_run(r).set_variable(names[i], Tensor::full(DType::kFloat32, {}, static_cast<double>(greatest[i])));
 }
 
+// implements: N289
 void TrainingStep::undo_assigned() {
   for (size_t r = 0; r < before_run_.size(); ++r)
     for (size_t i = 0; i < assigned_.size(); ++i)

@@ -15,11 +15,13 @@ bool has_16_bits(const TensorType& type) { return is_floating(type.dtype) && siz
 
 }  // namespace
 
+// implements: N263
 std::optional<Preset> preset_of_training(const Graph& gradient, const LossScaleOptions& scale) {
   if (gradient.preset()) return gradient.preset();
   return looks_at_gradients(scale) ? std::optional(Preset::kIeee) : std::nullopt;
 }
 
+// implements: N263
 void check_overflow_is_visible(const Graph& gradient, const LossScaleOptions& scale, const Semantics& semantics) {
   if (!looks_at_gradients(scale) || semantics.narrow.overflow != Overflow::kSaturate) return;
   for (const Node& node : gradient.nodes())

@@ -39,6 +39,7 @@ std::string output_of(const std::string& command) {
   return pclose(pipe) == 0 ? text : std::string();
 }
 
+// tests: N65
 TEST(ArithmeticHistory, HoldsAsItIs) { EXPECT_EQ(faults_of_history(file_now(), kArithmeticVersion), Faults{}); }
 
 TEST(ArithmeticHistory, IsWhatGitHasSeen) {

@@ -2,6 +2,7 @@
 // on the device; and the kernel that rounds arrays by it (N330). Compiled for sm_100a and sm_103a, by
 // tests/backend/CMakeLists.txt, so that it cannot rot. Exit code 0: equal; 1: they differ; 77: no device of compute
 // capability 10.0 or 10.3. --host: the model against the values that were reported from a B200 (N344), anywhere.
+// tests: N312, N330
 #include <cinttypes>
 #include <cstdio>
 #include <string>
@@ -38,6 +39,7 @@ __host__ __device__ Operands operands_of(uint32_t i) {
 }
 
 /// What we say that the instruction gives: for the formats that we have, those of 6 and 4 bits have no NaN.
+// tests: N320
 __host__ __device__ uint32_t model(Chip chip, Form form, const Operands& o) {
   CvtRs instruction;
   instruction.type = form <= kF16x2Saturating    ? CvtRsType::kF16x2

@@ -1,6 +1,7 @@
 // numerics_sweep.h's walk for what computes in floating point: the functions, the bodies of kernel/ that elements are
 // made by, and the primitives and fast roundings that the CUDA engine's kernels are made of. To be built as the library
 // is, without contraction (N83, N84).
+// tests: N84
 #pragma once
 
 #include "cuda/fast_round.h"

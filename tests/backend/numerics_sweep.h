@@ -244,6 +244,7 @@ inline const char* family_name(int family) {
 }
 
 /// The whole sweep of one family on the host.
+// tests: N428
 inline uint64_t family_digest(int family) {
   Digest digest;
   for (uint32_t chunk = 0; chunk < kChunks; ++chunk) digest.add(sweep(family, chunk));

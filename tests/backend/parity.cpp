@@ -19,6 +19,7 @@ uint64_t code_at(const Tensor& t, size_t i) {
 }
 
 /// Count, first index, both bit patterns and a histogram of distances (N429); empty where equal.
+// tests: N61, N429
 std::string difference(const Tensor& expected, const Tensor& found) {
   if (expected.same_bits(found)) return {};
   const size_t n = static_cast<size_t>(expected.type().shape.elements());

@@ -28,6 +28,7 @@ struct Case {
 };
 
 /// What a difference looks like; also the suite's figures.
+// tests: N300
 struct Report {
   uint64_t cases = 0, failed = 0, elements = 0;
   std::vector<std::string> differences;  ///< one text per failed case

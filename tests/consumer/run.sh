@@ -118,6 +118,7 @@ else
 fi
 
 # Must not compile, and must say why.
+# tests: N82, N85
 for flag in -ffast-math -Ofast -ffinite-math-only; do
   if echo '#include "softamp/numerics/format.h"' |
     g++ -std=c++20 "$flag" -I "$work/prefix/include" -x c++ -fsyntax-only - 2>"$work/error"; then

@@ -32,6 +32,7 @@ std::vector<uint32_t> curand_words(curandOrdering_t ordering, size_t count) {
 
 // The host generator walks 65,536 subsequences before it takes their second blocks: its i-th group of four words is the
 // block of counter {i / 65536, 0, i % 65536, 0}.
+// tests: N341
 TEST(Curand, HostGenerator) {
   constexpr size_t kWords = size_t{1} << 21;
   for (curandOrdering_t ordering :
@@ -49,6 +50,7 @@ TEST(Curand, HostGenerator) {
 }
 
 // curand_init(seed, step : replica : operation, 4 block), then curand4, is our block.
+// tests: N341
 TEST(Curand, DeviceInterface) {
   for (uint64_t seed : {uint64_t{0}, uint64_t{42}, uint64_t{0x123456789ABCDEF0}})
     for (uint32_t step : {0u, 1u, 0xFFFFFFFFu})

@@ -300,6 +300,7 @@ TEST(RealData, Cifar10) {
     EXPECT_EQ(std::count(sets.train.class_names.begin(), sets.train.class_names.end(), name), 1) << name;
 }
 
+// tests: N287
 TEST(Generated, IsAFunctionOfSeedAndIndex) {
   const ImageSets small = generated_images(28, 28, 1, 20, 10, 3), large = generated_images(28, 28, 1, 50, 30, 3);
   EXPECT_TRUE(equal(small.train, large.train.slice(0, 20)));
@@ -309,6 +310,7 @@ TEST(Generated, IsAFunctionOfSeedAndIndex) {
   EXPECT_EQ(small.train.name, "generated 28x28x1/train");
 }
 
+// tests: N287
 TEST(Generated, TheSameBytesEverywhere) {
   // Seen with g++ 12 on x86-64. Integers alone make them: another figure is a bug of the compiler or a changed set, and
   // a changed set changes every outcome that is written down.
@@ -371,6 +373,7 @@ TEST(Generated, RefusesOtherExtents) {
   EXPECT_THROW(generated_images(1024, 1024, 64, 1, int64_t{1} << 40), std::invalid_argument);
 }
 
+// tests: G41, N286
 TEST(Normalise, EveryPixelIsRoundedOnce) {
   // TUTORIAL G41
   ImageSet set;

@@ -76,6 +76,7 @@ TEST(Safetensors, BytesAsPublished) {
 }
 
 // Types by the order of the format, the last first, then names by their bytes; words about the file before all.
+// tests: N505
 TEST(Safetensors, OrderOfTheWriter) {
   const char* const order[] = {"U64", "I64", "F64",     "C64",         "F32",         "U32",     "I32",     "BF16",
                                "F16", "U16", "I16",     "F8_E5M2FNUZ", "F8_E4M3FNUZ", "F8_E8M0", "F8_E4M3", "F8_E5M2",
@@ -154,6 +155,7 @@ TEST(Safetensors, ReadersAcceptAnyOrderAndBlanks) {
   EXPECT_EQ(parse(file_bytes("{" + entry("\\u00e9\\\"", "U8", "[]", "[0,1]") + "}", 1)).tensors[0].name, "\xC3\xA9\"");
 }
 
+// tests: N504
 TEST(Safetensors, RefusesWithPlaceAndExpectation) {
   const auto with = [](const std::string& e, size_t bytes = 8) { return file_bytes("{" + e + "}", bytes); };
   const struct {

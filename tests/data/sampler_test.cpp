@@ -42,6 +42,7 @@ TEST(Sampler, RepeatsBeforeItBatches) {
   EXPECT_EQ(sampler.image(int64_t{1} << 60), (int64_t{1} << 60) % 50000);
 }
 
+// tests: N285
 TEST(Sampler, EveryEpochIsAPermutationOfItsOwn) {
   const int64_t count = 1000;
   const Sampler sampler(count, 32, true, 5), other(count, 32, true, 6), high(count, 32, true, 5 + (uint64_t{1} << 32));
@@ -74,6 +75,7 @@ TEST(Sampler, KnownOrders) {
             (std::vector<int64_t>{3, 2, 11, 0, 4, 9, 5, 1, 10, 7, 8, 6}));
 }
 
+// tests: N285
 TEST(Sampler, EveryPermutationOfFourIsAsLikely) {
   // 24 orders over 24,000 epochs: counts are binomial with mean 1000 and deviation sqrt(24000 x 1/24 x 23/24) = 30.96.
   // The bound is 5.5 deviations: 24 counts of fair orders leave it with probability below 24 x 4e-8 = 1e-6; and the

@@ -104,6 +104,7 @@ void check_all_sets(const Semantics& s, size_t n, uint64_t seed) {
     }
 }
 
+// tests: N405
 TEST(BulkArithmetic, DeterministicModes) {
   for (int mode = 0; mode < 5; ++mode)
     for (int overflow = 0; overflow < 3; ++overflow) {

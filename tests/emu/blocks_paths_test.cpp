@@ -55,11 +55,13 @@ void check_all(const BlockLayout& l, int rows, int size, uint64_t seed, bool all
     }
 }
 
+// tests: N447, N462
 TEST(BulkBlocksPaths, SizesOfBlocks) {
   for (const int size : {1, 3, 8, 16, 24, 32, 48, 64, 100, 128, 192, 2048, 3000}) check_all({3, 3100, 1}, 1, size, 11);
   check_all({2, 2048, 1}, 1, 16, 12);  // rows of whole blocks
 }
 
+// tests: N462
 TEST(BulkBlocksPaths, Columns) {
   for (const uint64_t inner : {2, 15, 63, 64, 100, 257, 2100})
     check_all({2, 40, inner}, 1, 32, 13 + inner, inner < 300);
@@ -67,6 +69,7 @@ TEST(BulkBlocksPaths, Columns) {
   check_all({1, 3000, 70}, 1, 0, 15, false);
 }
 
+// tests: N462
 TEST(BulkBlocksPaths, Tiles) {
   for (const auto& [rows, size] : {std::pair{16, 16}, {128, 128}, {3, 20}, {2, 0}})
     check_all({37, 300, 1}, rows, size, 16);
@@ -89,6 +92,7 @@ TEST(BulkBlocksPaths, VariantsOfStochasticRounding) {
         }
 }
 
+// tests: N449
 TEST(BulkBlocksPaths, OtherPolicies) {
   const auto in = tame_values(7 * 131, 18);
   for (BlockFormat f : some_formats())
@@ -103,6 +107,7 @@ TEST(BulkBlocksPaths, OtherPolicies) {
         }
 }
 
+// tests: N466
 TEST(BulkBlocksPaths, OneBlockForAllThreads) {
   auto in = tame_values(80001, 19);
   for (const float special : {1.0F, INFINITY}) {

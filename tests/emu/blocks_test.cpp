@@ -6,6 +6,7 @@
 namespace softamp::test {
 namespace {
 
+// tests: N447, N448, N449, N468
 TEST(BulkBlocks, Mx) {
   const auto in = block_values(5 * 203, 1);
   for (const block::Element& e : kBlockElements)
@@ -39,6 +40,7 @@ TEST(BulkBlocks, OtherAxesAndSizes) {
     }
 }
 
+// tests: N453, N454, N456
 TEST(BulkBlocks, Nvfp4) {
   std::vector<float> in = block_values(37 * 50, 3), tame = in;
   for (float& x : tame) x = std::isfinite(x) ? std::fmod(x, 100.0F) : 1;
@@ -81,6 +83,7 @@ TEST(BulkBlocks, Nvfp4ThatChoosesScales) {
 }
 
 /// Greatest magnitudes at which one more or one less rounding gives another scale.
+// tests: N453, N469
 TEST(BulkBlocks, Nvfp4ScalesNearTheirTies) {
   for (const int bound : {256, 448}) {
     std::vector<float> in(16, 0.5F);

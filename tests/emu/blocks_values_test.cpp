@@ -35,6 +35,7 @@ std::vector<uint32_t> all_bytes() {
   return bytes;
 }
 
+// tests: N459
 TEST(BulkBlocksValues, EveryCode) {
   for (const block::Element& e : kBlockElements)
     check_values(BlockFormat::of_mx(e), all_bytes(), 0,
@@ -44,6 +45,7 @@ TEST(BulkBlocksValues, EveryCode) {
                  [&](uint32_t scale, uint32_t code) { return block::mx_value(e, scale, code); });
 }
 
+// tests: N495
 TEST(BulkBlocksValues, Nvfp4) {
   for (int rule = 0; rule < 3; ++rule)
     for (const uint32_t amax : {0u, 0x3F800001u, 0x45280000u, 0x7F7FFFFFu, 0x7F800000u, 0x7FC00000u, 1u}) {

@@ -27,6 +27,7 @@ TEST(Cast, EveryPairEqualsItsBody) {
       }
 }
 
+// tests: N197
 TEST(Cast, AllCodesOf16Bits) {
   for (const DType from : {DType::kFloat16, DType::kBFloat16})
     for (const DType to : all_dtypes()) {
@@ -61,6 +62,7 @@ uint64_t one(double value, DType from, DType to, const Semantics& s, uint8_t* fl
   return r.out.code(0);
 }
 
+// tests: N55, N197
 TEST(Cast, KnownAnswers) {
   const Semantics s = Semantics::ipu();
   uint8_t flags = 0;

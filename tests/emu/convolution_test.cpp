@@ -116,6 +116,7 @@ TEST(Convolution, RandomShapes) {
 }
 
 /// Gradients of filters with few input channels, over more places than a partial has: all taps at once.
+// tests: N105, N123
 TEST(Convolution, FilterGradientsOfFewChannels) {
   Mixer mix(52);
   const auto pick = [&](uint64_t least, uint64_t most) {
@@ -236,6 +237,7 @@ std::vector<double> direct_sums(const ConvolutionCase& c, const std::vector<Code
 
 /// Small integers: every partial sum is an integer below 2048, exact in fp16 (below 256 in bf16), so that order and
 /// roundings do not matter and the result must be the direct sum. TUTORIAL G20.
+// tests: G20
 TEST(Convolution, IntegersExact) {
   Mixer mix(46);
   for (int number = 0; number < 150 && !HasFailure(); ++number) {
@@ -303,6 +305,7 @@ class HostChain {
 
 /// Real data, fp16, nearest: every output's chain by definition, gathered from the direct sum's products and sorted
 /// into the rule's order. TUTORIAL G42: convolutions with half and with float partials.
+// tests: G42, N121, N122, N125
 TEST(Convolution, ChainsByDefinition) {
   struct Product {
     int64_t order[4];  ///< channel block, kh, kw, channel; or place
@@ -368,6 +371,7 @@ Shape shape_of(const ConvolutionCase& c) {
   return c.node(operands).outputs[0].shape;
 }
 
+// tests: N120
 TEST(Convolution, Shapes) {
   ConvolutionCase c;
   c.height = 4, c.width = 5, c.sh = c.sw = 2, c.out = 7;
@@ -443,6 +447,7 @@ TEST(Convolution, PartialsWarning) {
 }
 
 /// No tap at all, no channel, no batch.
+// tests: N125
 TEST(Convolution, EmptySums) {
   ConvolutionCase c;
   c.kind = 1, c.height = c.width = 5, c.kh = c.kw = 1, c.sh = c.sw = 2, c.in = 2, c.out = 3;  // places between strides

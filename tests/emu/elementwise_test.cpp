@@ -54,6 +54,7 @@ TEST_P(FunctionRows, EqualTheirBodies) {
 
 // Once overflow has been seen, later blocks do not look for it; they must look at what an infinity is made of all the
 // same.
+// tests: N194
 TEST(Elementwise, DivisionByZeroIsSeenAfterAnOverflow) {
   Tensor a(TensorType{DType::kFloat16, Shape{957}}), b(TensorType{DType::kFloat16, Shape{957}});
   for (Tensor* t : {&a, &b}) std::fill_n(static_cast<uint16_t*>(t->data()), 957, uint16_t{0x3C00});
@@ -169,6 +170,7 @@ TEST(Elementwise, BroadcastRaisesAtTheLowestIndex) {
     }
 }
 
+// tests: N191
 TEST(Elementwise, SelectAndLogic) {
   for (const DType t : all_dtypes()) {
     for (const auto& [c, x, y] : std::vector<std::tuple<Shape, Shape, Shape>>{{Shape{1500}, Shape{1500}, Shape{1500}},
@@ -190,6 +192,7 @@ TEST(Elementwise, SelectAndLogic) {
   for (int64_t i = 0; i < 200; ++i) EXPECT_EQ(both.out.code(i), a.code(i) & b.code(i));
 }
 
+// tests: N195
 TEST(Elementwise, AddN) {
   for (const DType t : kNumbers)
     for (const size_t terms : {1, 2, 5})
@@ -221,6 +224,7 @@ TEST(Elementwise, Constants) {
 }
 
 // The formulas once more, in plain C++ on finite operands whose results stay finite.
+// tests: N193
 TEST(Elementwise, FormulasOfGradients) {
   const int64_t n = 500;
   for (const DType t : kUpTo32) {

@@ -28,6 +28,7 @@ Statistics statistics_by_lists(const std::vector<float>& x, bool with_mean_first
   return {mean, with_mean_first ? second : second - square};
 }
 
+// tests: N161
 TEST(Norm, LayerIsTheFormulaOnLists) {
   Mixer mix(1);
   for (const int64_t width : {1, 5, 31, 100, 1024, 2500})
@@ -132,6 +133,7 @@ TEST(Norm, HalfStatisticsOverflowUnlessStable) {
   EXPECT_NEAR(1.0 / 12, good.outputs[2].value(0), 0.25 * 0.25 + 0.25 * 0.25 / 12 + 0.02);
 }
 
+// tests: G06, G39, N91
 TEST(Norm, OfFp16IsTheFp32OneRoundedOnce) {
   // TUTORIAL G06, G39
   Mixer mix(4);
@@ -153,6 +155,7 @@ TEST(Norm, OfFp16IsTheFp32OneRoundedOnce) {
           run_op("GroupNorm", {{"groups", int64_t{7}}}, {&wide, &g, &b}, s));
 }
 
+// tests: N163
 TEST(Norm, RunningEstimatesAreWeighted) {
   const Tensor x = Tensor::from_values(DType::kFloat32, Shape{4, 1}, std::vector<double>{1, 2, 3, 6});
   const Tensor one = constant(DType::kFloat32, 1, 1), mean = constant(DType::kFloat32, 1, 10);
@@ -303,6 +306,7 @@ TEST(NormKernels, AreTheBodiesBitForBit) {
 
 /// Groups whose channels are lanes (1, 2, 4, .. 32) and others; blocks of 1024 elements that end within rows; several
 /// samples, and more than a tile of columns.
+// tests: N385
 TEST(NormKernels, GroupsAreTheBodiesBitForBit) {
   Mixer mix(7);
   const DType types[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};

@@ -53,6 +53,7 @@ Inputs inputs_of(const UpdateRule& u, const UpdateTypes& t, int64_t n, Data kind
   return in;
 }
 
+// tests: N236, N243
 TEST(Optimizer, VectorsGiveTheBodysBits) {
   const UpdateTypes types[] = {{kH, kH, kH}, {kF, kF, kF}, {kB, kB, kB}, {kF, kF, kH}, {kH, kF, kH}, {kB, kH, kF}};
   Mixer mix(1);
@@ -70,6 +71,7 @@ TEST(Optimizer, VectorsGiveTheBodysBits) {
 }
 
 /// Large enough for several pieces; 1, 2, 3 threads.
+// tests: N236, N242
 TEST(Optimizer, ThreadsGiveTheBodysBits) {
   Mixer mix(2);
   for (const NamedSemantics& preset : {presets()[0], presets()[5], presets()[6]})
@@ -150,6 +152,7 @@ TEST(Optimizer, WordsOfATableServeTheirSites) {
 }
 
 /// var - alpha delta is a fused multiply-add, momentum accum + grad another, whatever the policy.
+// tests: N236, N237
 TEST(Optimizer, PlainStepsAreFusedMultiplyAdds) {
   Mixer mix(5);
   std::vector<Semantics> all;
@@ -178,6 +181,7 @@ TEST(Optimizer, PlainStepsAreFusedMultiplyAdds) {
 }
 
 /// With a rate of zero, of either sign, a variable stays, and -0 stays -0 where the step is +0.
+// tests: N40, N241
 TEST(Optimizer, ZerosKeepTheirSigns) {
   for (const DType t : {kH, kF})
     for (const double rate : {0.0, -0.0})
@@ -194,6 +198,7 @@ TEST(Optimizer, ZerosKeepTheirSigns) {
 
 /// Sums that binary64 rounds to the middle of two fp32 numbers, from either side, and middles: 3/4 of odd codes, with
 /// gradients far below.
+// tests: N238
 TEST(Optimizer, MiddlesOfTwoFloats) {
   const int64_t n = 300;
   Tensor var = Tensor::full(kF, Shape{n}, 1), m(kF, Shape{n}), v = Tensor::full(kF, Shape{n}, 0.25), grad(kF, Shape{n});
@@ -210,6 +215,7 @@ TEST(Optimizer, MiddlesOfTwoFloats) {
     expect_as_body("ApplyAdam", adam, {&var, &m, &v, &rate, &decay, &grad, &apply}, preset);
 }
 
+// tests: N245
 TEST(Optimizer, AllFiniteCountsEveryLane) {
   Mixer mix(6);
   for (const DType t : {kH, kB, kF})

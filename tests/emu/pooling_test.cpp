@@ -63,6 +63,7 @@ PoolingCase random_pooling(Mixer& mix, bool large) {
   return c;
 }
 
+// tests: N128
 TEST(Pooling, RandomShapes) {
   Mixer mix(50);
   for (int number = 0; number < 600 && !HasFailure(); ++number) {
@@ -163,6 +164,7 @@ uint32_t maximum_of(std::initializer_list<uint32_t> codes, FpStatus& status, con
   return r.out.at(0);
 }
 
+// tests: N126
 TEST(Pooling, WhoWins) {
   FpStatus status;
   uint32_t winner = 9;

@@ -164,6 +164,7 @@ Semantics random_semantics(Mixer& mix) {
   return Semantics::ieee(p);
 }
 
+// tests: N101
 TEST(ProductChain, EqualsExactArithmetic) {
   Mixer mix(4711);
   uint64_t products = 0;
@@ -226,6 +227,7 @@ uint64_t sum_of(const ProductRules& rules, const Semantics& s, const std::vector
 }
 
 // One rounding of the exact sum sees what a rounding to fp32 on the way has lost (N104).
+// tests: N104
 TEST(ProductChain, ExactEachRoundsOnce) {
   ProductRules rules;
   rules.partials = PartialsType::kHalf;
@@ -253,6 +255,7 @@ TEST(ProductChain, ExactEachRoundsOnce) {
 }
 
 // 1 + 2^-24 is a tie, which 2^-100 breaks: the sum of a group of four is exact.
+// tests: N106
 TEST(ProductChain, DotOfFourSeesAll) {
   ProductRules rules;
   rules.a = rules.b = rules.output = kFp32;

@@ -126,6 +126,7 @@ TEST(ProductQuarters, SumsAtTheEdges) {
 
 /// C in the place of +0 (N480): as the first step's accumulator, after the last group of pairs, of an fp16 accumulator
 /// rounded first.
+// tests: N480
 TEST(ProductQuarters, ChainsThatBeginWithC) {
   const auto of = [](Accumulator accumulator, TensorCoreOperands operands, bool half, double first, double c) {
     ProductCase p;

@@ -66,6 +66,7 @@ bool rounds_to_nearest() {
 
 // The fast ways, long enough that what their integers do not settle happens, too: zeros and subnormals, bits that
 // truncation loses, overflows; tiles with outputs that are not there, draw blocks cut anywhere.
+// tests: N401, N402, N403, N404, N407
 TEST(Product, FastWays) {
   using Way = emu::ProductPlan::Way;
   uint64_t number = 60000;
@@ -275,6 +276,7 @@ TEST(Product, NothingToAdd) {
 }
 
 // Slabs: B does not fit the packing buffer, so that chains wait in memory meanwhile.
+// tests: N105
 TEST(Product, ManySlabs) {
   for (const PartialsType partials : {PartialsType::kFloat, PartialsType::kHalf}) {
     ProductCase c;

@@ -40,6 +40,7 @@ TEST_P(RandomRows, ThreadsDoNotShow) {
   }
 }
 
+// tests: N201, N202
 TEST(RandomOps, ValueIsAFunctionOfItsLane) {
   RunOptions o;
   o.semantics = Semantics::ieee();

@@ -47,6 +47,7 @@ TEST(ReductionOrder, EveryAdditionHasAnAddressOfItsOwn) {
   }
 }
 
+// tests: N142
 TEST(ReductionOrder, ZerosKeepTheirSignAndAnEmptySumIsPositive) {
   const Tensor minus = Tensor::full(DType::kFloat32, Shape{5000}, -0.0);
   const OpRun sum = run_op("Sum", {}, {&minus}, settings_for(Semantics::ieee()));
@@ -79,6 +80,7 @@ TEST(ReductionSum, IsWithinTheBoundOfItsDepth) {
 }
 
 /// TUTORIAL G37: 1000 x 100.0.
+// tests: G37
 TEST(ReductionSum, OverflowsInAHalfAccumulatorButNotInFp32) {
   const Tensor x = Tensor::full(DType::kFloat16, Shape{1000}, 100);
   const Attributes half = {{"accumulator", std::string("half")}};
@@ -95,6 +97,7 @@ TEST(ReductionSum, OverflowsInAHalfAccumulatorButNotInFp32) {
   EXPECT_EQ(0x7C00u, infinite.outputs[0].code(0));
 }
 
+// tests: N141
 TEST(ReductionSum, HalfAccumulatorRoundsEveryAdditionWithBitsOfItsOwn) {
   // 2048 + 1 is a tie at quantum 2; stochastically each addition goes up half the time, with its own bits.
   std::vector<double> values(33, 1.0);
@@ -164,6 +167,7 @@ TEST(ReductionIntegers, WrapAndCompare) {
   EXPECT_EQ(0, run_op("ArgMax", {}, {&x}, settings_for(Semantics::ipu())).outputs[0].value(0));
 }
 
+// tests: N93
 TEST(ReductionFlags, NameTheLowestOutputOfEach) {
   Tensor x = Tensor::full(DType::kFloat32, Shape{40, 50}, 1);
   x.as<float>()[7 * 50 + 3] = x.as<float>()[7 * 50 + 9] = 3e38f;
@@ -189,6 +193,7 @@ TEST(ReductionErrors, NameNodeAndExpectation) {
             message("Sum", {{"accumulator", std::string("half")}}, x));
 }
 
+// tests: N144
 TEST(ReductionKernels, AreTheBodiesBitForBit) {
   Mixer mix(4);
   const std::vector<DType> types = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32};

@@ -115,7 +115,9 @@ void check_all_policies(size_t n) {
 }
 
 TEST(BulkRound, Fp32ToWords) { check_all_policies<float, uint32_t>(3000); }
+// tests: N400, N401, N406
 TEST(BulkRound, Fp32ToHalves) { check_all_policies<float, uint16_t>(1500); }
+// tests: N29
 TEST(BulkRound, Fp32ToBytes) { check_all_policies<float, uint8_t>(1500); }
 TEST(BulkRound, Fp32ToValues) { check_all_policies<float, float>(1500); }
 TEST(BulkRound, DoublesToWords) { check_all_policies<double, uint32_t>(3000); }
@@ -253,6 +255,7 @@ TEST(BulkRound, NormalNumbers) {
 }
 
 // Tiny is what is below the normal numbers after a rounding with an unbounded exponent: each number alone in its array.
+// tests: N29, N39
 TEST(BulkRound, Tininess) {
   for (const InstructionSet set : usable_sets())
     for (const FloatFormat& f : kFormats) {

@@ -24,6 +24,7 @@ Tensor narrowed(const Tensor& t) {
 }
 
 /// TUTORIAL G06, G39: softmax(fp16) == RN16(softmax_fp32(x)).
+// tests: G06, G39, N160
 TEST(Softmax, OfFp16IsTheFp32OneRoundedOnce) {
   Mixer mix(1);
   const emu::EngineSettings s = settings_for(Semantics::ipu());
@@ -42,6 +43,7 @@ TEST(Softmax, OfFp16IsTheFp32OneRoundedOnce) {
 }
 
 /// TUTORIAL G06: e^12 > 65504.
+// tests: G06
 TEST(Softmax, LogitsOfTwelveDoNotOverflowInFp16) {
   const Tensor x = Tensor::full(DType::kFloat16, Shape{1, 4}, 12);
   const OpRun run = run_op("Softmax", {}, {&x}, settings_for(Semantics::ipu()));
@@ -80,6 +82,7 @@ TEST(Softmax, IsWithinDerivedBoundsOfBinary64) {
 }
 
 /// The gradient against its own definition: rows of the Jacobian, y_i (delta_ij - y_j).
+// tests: N230
 TEST(Softmax, GradientsAreTheJacobians) {
   Mixer mix(3);
   const emu::EngineSettings s = settings_for(Semantics::ieee());
@@ -124,6 +127,7 @@ TEST(Softmax, FlagsNameTheRowOrTheElement) {
   EXPECT_EQ(kInvalid, run_op("Softmax", {}, {&x}, settings_for(Semantics::ipu())).status.flags);
 }
 
+// tests: N160
 TEST(Softmax, ALabelOutOfRangeIsNamed) {
   const Tensor x(DType::kFloat32, Shape{3, 10});
   const Tensor labels = Tensor::from_values(DType::kInt32, Shape{3}, std::vector<double>{1, 10, 0});

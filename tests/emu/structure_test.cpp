@@ -345,6 +345,7 @@ TEST(Structure, PastTheCachesEqualTheBody) {
   }
 }
 
+// tests: N212, N303
 TEST(Structure, GatherPicksRowsAndNamesAnIndexOutside) {
   std::mt19937 random(3);
   for (const int axis : {0, 1, -1}) {
@@ -377,6 +378,7 @@ TEST(Structure, GatherPicksRowsAndNamesAnIndexOutside) {
   }
 }
 
+// tests: N211, N212
 TEST(Structure, OneHot) {
   GraphBuilder b;
   const Port indices = b.placeholder("indices", DType::kInt32, {2, 2});
@@ -408,6 +410,7 @@ Graph segment_graph(DType dtype, int64_t positions, int64_t columns, int64_t seg
 
 }  // namespace
 
+// tests: N213
 TEST(SegmentSum, AscendingInFp32RoundedOnce) {
   // 2048 + 1 + 1: 2050 in fp32; steps in fp16 would tie back to 2048 twice.
   const Graph graph = segment_graph(DType::kFloat16, 4, 1, 3);
@@ -482,6 +485,7 @@ TEST(SegmentSum, EqualsALoopOfFloats) {
     }
 }
 
+// tests: N213
 TEST(SegmentSum, NamesAnIdOutside) {
   const Graph graph = segment_graph(DType::kFloat16, 2, 1, 2);
   std::vector<Tensor> in;

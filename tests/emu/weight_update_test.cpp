@@ -34,6 +34,7 @@ std::vector<const Tensor*> pointers(const std::vector<Tensor>& all) {
   return to;
 }
 
+// tests: N246
 TEST(WeightUpdate, CompensatedVectorsGiveTheBodysBits) {
   Mixer mix(21);
   for (const NamedSemantics& preset : presets())
@@ -73,6 +74,7 @@ TEST(WeightUpdate, ASkippedUpdateIsACopy) {
 }
 
 /// Where the policy is what a word says, the word changes nothing; slots never notice it.
+// tests: N246
 TEST(WeightUpdate, WordsChangeTheWeightAlone) {
   Mixer mix(24);
   FloatingPointBehaviour on = FloatingPointBehaviour::all_off();

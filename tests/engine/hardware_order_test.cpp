@@ -14,6 +14,7 @@ DeviceModel device_of(int tiles, int64_t minimum, int64_t grain) {
   return d;
 }
 
+// tests: N94
 TEST(HardwareOrder, EveryTileDrawsForItsOwnRun) {
   for (const int tiles : {1, 2, 3, 7, 1472}) {
     for (const WorkSplit split : {WorkSplit::kGrains, WorkSplit::kContiguous, WorkSplit::kOneStream}) {

@@ -73,6 +73,7 @@ TEST(TensorCoreOperands, InstructionsDiffer) {
 }
 
 /// 2048 + 1 + 1 + ...: an fp16 accumulator loses each in its group, or keeps their sum in one.
+// tests: N481
 TEST(TensorCoreOperands, HalfPartialsAreTheFp16Accumulator) {
   std::vector<double> a(40, 0.0);
   a[0] = 2048, a[16] = 1, a[32] = 1;

@@ -117,6 +117,7 @@ void compare(proof::Tally& tally, Buffers& w, const Named& named, const std::vec
 }
 
 /// Inputs bits(chunk, i) for all formats, in blocks of `size`.
+// tests: N467
 void prove(const proof::Options& o, proof::Tally& tally, const char* section, const std::vector<Named>& formats,
            size_t size, uint64_t chunks, const auto& bits) {
   const proof::Section timed(section, tally);

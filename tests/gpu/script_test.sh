@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # script_test.sh SOURCE_DIR PARITY BENCH EXCHANGE: tests/gpu.sh without a GPU. First with the programs as they are on the
 # host (PARITY, BENCH, EXCHANGE), then with stand-ins that fail, take too long or come to no end: verdict, exit code and JSON.
+# tests: N427
 set -euo pipefail
 
 script=$1/tests/gpu.sh

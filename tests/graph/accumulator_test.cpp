@@ -54,6 +54,7 @@ ExecutorOptions with(Accumulator a) {
   return o;
 }
 
+// tests: N109
 TEST(Accumulators, ChangeSums) {
   for (const bool convolution : {false, true}) {
     const Sum sum(DType::kFloat32, "", convolution);  // tf32 where that is
@@ -73,6 +74,7 @@ TEST(Accumulators, ChangeSums) {
 }
 
 /// The preset of the IPU flushes fp32 subnormals; a tensor core does not, of operands, C and results.
+// tests: N100, N102, N108
 TEST(Accumulators, BringTheirOwnHandlingOfSubnormals) {
   const auto product = [](DType type, Accumulator accumulator, double a, double b, double c, bool reference) {
     GraphBuilder g;

@@ -94,6 +94,7 @@ TEST(Builder, PortsAreFoundByText) {
                   "a port from 0");
 }
 
+// tests: G05
 TEST(Builder, UnlikeDtypesAreTheFieldsErrorToTheLetter) {
   // TUTORIAL G05
   GraphBuilder b;
@@ -290,6 +291,7 @@ TEST(Builder, StructureShapesAreInferredOrRefused) {
   }
 }
 
+// tests: N92
 TEST(Builder, OperationIdsAreConsecutiveFromOne) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat16, {2});

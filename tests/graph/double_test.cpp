@@ -73,6 +73,7 @@ double tree_of_doubles(const Doubles& terms) {
   return lane[0];
 }
 
+// tests: K01, N441
 TEST(Float64, K01ProductsOfMatrices) {
   // MIXED_PRECISION K01
   for (const bool batch_sum : {false, true})
@@ -103,6 +104,7 @@ TEST(Float64, K01ProductsOfMatrices) {
       }
 }
 
+// tests: K01
 TEST(Float64, K01Convolutions) {
   // MIXED_PRECISION K01. 20 channels: more than the block of 16 that the order goes by.
   const int64_t n = 2, h = 5, w = 4, in = 20, out = 18, kernel = 3, stride = 2, height = 3, width = 2;
@@ -207,6 +209,7 @@ TEST(Float64, K01PoolingAndItsGradients) {
   expect_double_bits(in_float64("AvgPoolGrad", {arriving}, shaped)[0], of_mean, "AvgPoolGrad");
 }
 
+// tests: K01
 TEST(Float64, K01Norms) {
   // MIXED_PRECISION K01
   const int64_t rows = 6, width = 40;
@@ -254,6 +257,7 @@ void expect_near_exact(double found, long double exact, double steps, const std:
       << what << ": " << found << ", exactly " << static_cast<double>(exact);
 }
 
+// tests: K01
 TEST(Float64, K01SoftmaxAndLosses) {
   // MIXED_PRECISION K01
   const size_t classes = 37;
@@ -279,6 +283,7 @@ TEST(Float64, K01SoftmaxAndLosses) {
     EXPECT_NEAR(loss[1][c], soft[c] - labels[c], 0) << "backprop is the difference of two doubles, rounded once";
 }
 
+// tests: K01, N239
 TEST(Float64, K01Updates) {
   // MIXED_PRECISION K01. Rates and shares are no fp32 numbers.
   const double lr = 0.1, share = 0.9, rest = 0.999, epsilon = 1e-7, decay = 1e-3;
@@ -317,6 +322,7 @@ TEST(Float64, K01Updates) {
   expect_double_bits(of_rms[0], rms, "rmsprop");
 }
 
+// tests: N441
 TEST(Float64, FlagsAreThoseOfTheSteps) {
   uint8_t flags = 0;
   const auto product = [&](Doubles a, Doubles b) {
@@ -333,6 +339,7 @@ TEST(Float64, FlagsAreThoseOfTheSteps) {
   EXPECT_EQ(flags, kOverflow | kInvalid);
 }
 
+// tests: N235
 TEST(Float64, GoesWithFloat64Alone) {
   GraphBuilder b;
   const Port wide = b.placeholder("wide", DType::kFloat64, {2, 3}),

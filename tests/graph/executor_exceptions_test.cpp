@@ -40,6 +40,7 @@ TEST(ExecutorExceptions, TheReportNamesEverything) {
             "operands: 0x70e2 (10000), 0x70e2 (10000); tile 0, worker 2");
 }
 
+// tests: G33, N93, N96
 TEST(ExecutorExceptions, TheLowestIndexAmongTheEnabledFlags) {
   // TUTORIAL G33
   // A NaN at 3 and at 9, an overflow at 7 and 8; $FP_STS shows both whatever is enabled.
@@ -85,6 +86,7 @@ TEST(ExecutorExceptions, TheLowestIndexAmongTheEnabledFlags) {
       << "only what is enabled is recorded";
 }
 
+// tests: G33
 TEST(ExecutorExceptions, TheFirstOperationOfTheGraphStops) {
   // TUTORIAL G33: the first of them ends the run
   GraphBuilder b;
@@ -113,6 +115,7 @@ TEST(ExecutorExceptions, TheFirstOperationOfTheGraphStops) {
 }
 
 /// A result that takes its operand's buffer would hide what the report must show.
+// tests: N96
 TEST(ExecutorExceptions, OperandsAreThoseFromBeforeTheOperation) {
   GraphBuilder b;
   Port p = b.placeholder("x", DType::kFloat16, {200});
@@ -147,6 +150,7 @@ TEST(ExecutorExceptions, OtherOperandTypes) {
             std::string::npos);
 }
 
+// tests: N96
 TEST(ExecutorExceptions, ProductsAndReductionsNameTheirElement) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat16, {3, 2});

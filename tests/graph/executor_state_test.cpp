@@ -10,6 +10,7 @@ namespace {
 
 Attributes variable_of(const Shape& shape) { return {{"dtype", DType::kFloat16}, {"shape", shape}}; }
 
+// tests: N95
 TEST(ExecutorState, AssignTakesEffectAtTheStepsEnd) {
   GraphBuilder b;
   const Port v = b.add("VariableV2", {}, variable_of({1}), "v");
@@ -50,6 +51,7 @@ TEST(ExecutorState, VariablesCanChangePlaces) {
   EXPECT_TRUE(e->variable("z").same_bits(halves({1, 2}))) << "the value from before the step";
 }
 
+// tests: N95
 TEST(ExecutorState, TheLastAssignmentOfAStepStands) {
   GraphBuilder b;
   b.add("VariableV2", {}, variable_of({1}), "v");
@@ -98,6 +100,7 @@ TEST(ExecutorState, VariablesThatAreNotThereOrDoNotFit) {
   EXPECT_EQ(refusal<GraphError>([&] { make_executor(Graph{})->variable("v"); }), "variable 'v': the graph has none");
 }
 
+// tests: N95
 TEST(ExecutorState, AfterAnExceptionNothingHasChanged) {
   for (const RandomEngine random : {RandomEngine::kPhilox, RandomEngine::kXoroshiro128aox}) {
     GraphBuilder b;
@@ -132,6 +135,7 @@ Graph rounding_graph() {
   return b.build();
 }
 
+// tests: N92
 TEST(ExecutorState, AStepIsAnAddress) {
   const Tensor one = Tensor::full(DType::kFloat16, {512}, 1), little = Tensor::full(DType::kFloat16, {512}, 1e-3);
   const Tensors feeds = {{"x", &one}, {"y", &little}};

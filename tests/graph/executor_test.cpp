@@ -90,6 +90,7 @@ TEST(Executor, PortsAliasesAndTheSameTensorTwice) {
   EXPECT_EQ(run(*e, {}, {}).values.size(), 0u);
 }
 
+// tests: G21
 TEST(Executor, EveryRunReadsItsOwnFeeds) {
   // TUTORIAL G21
   const auto e = make_executor(sum_graph());
@@ -121,6 +122,7 @@ TEST(Executor, EmptyTensorsAndScalars) {
   EXPECT_EQ(r.values[3].value(0), 2);
 }
 
+// tests: G31
 TEST(Executor, PrintTensorPrintsOnTheWay) {
   // TUTORIAL G31
   GraphBuilder b;
@@ -156,6 +158,7 @@ Graph outfeed_graph() {
   return b.build();
 }
 
+// tests: G31
 TEST(Executor, OutfeedsCollectInOrderAndAreTakenOnce) {
   // TUTORIAL G31
   const auto e = make_executor(outfeed_graph());
@@ -173,6 +176,7 @@ TEST(Executor, OutfeedsCollectInOrderAndAreTakenOnce) {
             "outfeed queue 'q': the graph has none");
 }
 
+// tests: G31
 TEST(Executor, AFullOutfeedStopsTheStepAndKeepsWhatIsThere) {
   // TUTORIAL G31
   ExecutorOptions o;
@@ -309,6 +313,7 @@ TEST(Executor, EveryOperationOfTheTableRuns) {
 }
 
 #if defined(__SSE2__)
+// tests: N386
 TEST(Executor, TheCallersFloatingPointEnvironmentHasNoPartInIt) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat32, {2});

@@ -42,6 +42,7 @@ std::vector<uint64_t> by_running_sum(const Semantics& semantics) {
   return running_sum(setup).codes;
 }
 
+// tests: G13, G21, N72
 TEST(FedBack, G21StochasticSumsAreThoseOfRunningSum) {
   // TUTORIAL G13: twenty of them
   FloatingPointBehaviour behaviour = FloatingPointBehaviour::all_off();
@@ -53,6 +54,7 @@ TEST(FedBack, G21StochasticSumsAreThoseOfRunningSum) {
   EXPECT_NEAR(mean, 1.0001659393310547, 6 * 0.0167 / std::sqrt(20.0)) << "six deviations of such a mean";
 }
 
+// tests: G21
 TEST(FedBack, G21NearestSumsStopAtAQuarter) {
   const std::vector<uint64_t> sums = by_graph({});
   EXPECT_EQ(sums, std::vector<uint64_t>(kLanes, 0x3400));

@@ -83,6 +83,7 @@ bool is_differentiable(const NodeRow& row) { return row.operation().gradient != 
 class GradientRows : public RowTest<NodeRow> {};
 INSTANTIATE_TEST_SUITE_P(Rows, GradientRows, ::testing::ValuesIn(named(node_rows(), is_differentiable)), kNameOfRow);
 
+// tests: N222, N223, N224, N225, N228, N229, N230, N231
 TEST_P(GradientRows, AgreeWithDifferences) {
   for (const DType t : {DType::kFloat32, DType::kFloat16}) {
     const Differentiated d = differentiated(row(), t, GetParam().number + 1);
@@ -99,6 +100,7 @@ bool has_float64(const NodeRow& row) {
 class GradientRowsOfFloat64 : public RowTest<NodeRow> {};
 INSTANTIATE_TEST_SUITE_P(Rows, GradientRowsOfFloat64, ::testing::ValuesIn(named(node_rows(), has_float64)), kNameOfRow);
 
+// tests: N224
 TEST_P(GradientRowsOfFloat64, AgreeWithDifferences) {
   const Differentiated d = differentiated(row(), DType::kFloat64, 1);
   const GradientGraph g = gradients(d.graph, d.loss, d.variables);
@@ -115,6 +117,7 @@ const std::set<std::string> kWithoutGradient = {"ApplyAdam",      "ApplyCompensa
                                                 "SigmoidGrad",    "SoftmaxGrad",       "SqrtGrad",
                                                 "TanhGrad"};
 
+// tests: N232
 TEST(GradientsNumeric, EveryOperationHasAGradientOrAReason) {
   for (const Operation& op : operations()) {
     const Differentiability kind = differentiability(op.name);
@@ -209,6 +212,7 @@ TEST(GradientsNumeric, Networks) {
 
 // Values at the edges of functions, of formats and of shapes.
 
+// tests: N223, N225, N226
 TEST(GradientsNumeric, AtTheEdges) {
   struct Case {
     std::string op;
@@ -250,6 +254,7 @@ TEST(GradientsNumeric, AtTheEdges) {
   }
 }
 
+// tests: N229
 TEST(GradientsNumeric, ANumberOfElementsThatHalvesDoNotHoldDividesInSingle) {
   // 70000 is beyond the halves, 2049 between two of them.
   for (const int64_t count : {int64_t{70000}, int64_t{2049}, int64_t{2048}}) {

@@ -32,6 +32,7 @@ std::vector<std::string> listing(const Graph& graph, int first) {
 
 }  // namespace
 
+// tests: N220
 TEST(Gradients, NodesStandUnderTheirNamesInReverseOrder) {
   GraphBuilder b;
   const Port x = b.placeholder("x", kHalf, {2, 3}), w = b.placeholder("layer/w", kHalf, {3, 4});
@@ -89,6 +90,7 @@ TEST(Gradients, ASecondCallTakesNewNamesAndAnotherScopeItsOwn) {
   EXPECT_EQ(name(b, gradients(b, loss, Ports{x})[0].value()), "outer/gradients/loss_grad/Mul");
 }
 
+// tests: N220
 TEST(Gradients, ReadersAreSummedByOneAddNInTheirOrder) {
   GraphBuilder b;
   const Port w = b.placeholder("w", kHalf, {});
@@ -177,6 +179,7 @@ TEST(Gradients, TheSeedArrivesAtTheLoss) {
   EXPECT_EQ(numbers(r.values[1]), (std::vector<double>{6, -2}));
 }
 
+// tests: N221
 TEST(Gradients, ACastCastsBack) {
   GraphBuilder b;
   const Port w = b.placeholder("w", kSingle, {3, 2}), x = b.placeholder("x", kHalf, {4, 3});
@@ -189,6 +192,7 @@ TEST(Gradients, ACastCastsBack) {
   EXPECT_EQ(b.type(b.graph().node(g.node).inputs[0]).dtype, kHalf) << "the backward product is one of halves";
 }
 
+// tests: N227
 TEST(Gradients, OfProductsSayWhichAreSumsOverABatch) {
   struct Case {
     Attributes attributes;
@@ -221,6 +225,7 @@ TEST(Gradients, OfProductsSayWhichAreSumsOverABatch) {
   EXPECT_EQ(b.type(n.inputs[0]).shape, (Shape{40, 3}));
 }
 
+// tests: M14
 TEST(Gradients, UsersHaveTheirOwn) {  // MIXED_PRECISION M14: the error names the node
   GraphBuilder b;
   const Port x = b.placeholder("x", kHalf, {2}), y = b.placeholder("y", kHalf, {2});
@@ -301,6 +306,7 @@ TEST(Gradients, AUsersGradientServesWhereTheTableHasNone) {
   EXPECT_EQ(b.graph().node(gradients(b, loss, Ports{x}, o)[0].value().node).op, "AddN");
 }
 
+// tests: N232
 TEST(Gradients, WhatIsWrongIsNamed) {
   GraphBuilder b;
   const Port x = b.placeholder("x", kSingle, {2, 3}), n = b.placeholder("n", DType::kInt32, {2});

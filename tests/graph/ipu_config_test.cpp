@@ -25,6 +25,7 @@ std::string json_refusal(const char* text) {
   return refusal<std::invalid_argument>([&] { IpuConfig::from_json(text); });
 }
 
+// tests: N58
 TEST(IpuConfig, DefaultsAreAllOffAsInTensorFlow) {
   const IpuConfig c;
   EXPECT_EQ(c.behaviour(), FloatingPointBehaviour::all_off());
@@ -68,6 +69,7 @@ TEST(IpuConfig, ACategoryIsNotAssignedTo) {
               std::string(name) + " is a category and cannot be assigned to.");
 }
 
+// tests: X8
 TEST(IpuConfig, AnUnknownNameBringsTheNearestOfItsLevel) {
   // The tutorial's own slip: TUTORIAL X8.
   EXPECT_EQ(set_refusal<ConfigNameError>("matmul.poplar_options", PoplarOptions{{"partialsType", "half"}}),
@@ -146,6 +148,7 @@ TEST(IpuConfig, WhatDoesNothingIsSaidOnce) {
   EXPECT_EQ(make_executor(b.build(), options)->warnings(), lines);
 }
 
+// tests: G12
 TEST(IpuConfig, EsrTakesABoolANameOrTheEnum) {
   // TUTORIAL G12
   IpuConfig c;
@@ -166,6 +169,7 @@ TEST(IpuConfig, EsrTakesABoolANameOrTheEnum) {
   EXPECT_EQ(static_cast<int>(Esr::kReplicaIdenticalOnly), 2);
 }
 
+// tests: G35
 TEST(IpuConfig, FlagsAreIndependentUnlessAllAreSet) {
   // TUTORIAL G35
   for (int flag = 0; flag < 5; ++flag) {
@@ -257,6 +261,7 @@ std::string option_refusal(const PoplarOptions& options, const char* category = 
   return refusal<std::invalid_argument>([&] { product_options(options, category); });
 }
 
+// tests: G42, N112
 TEST(ProductOptions, ReadFromPoplarsNames) {
   // TUTORIAL G42
   EXPECT_FALSE(product_options({}, "matmuls").half_partials);
@@ -286,6 +291,7 @@ TEST(ProductOptions, ReadFromPoplarsNames) {
   EXPECT_NO_THROW(product_options({{"pass", "FC_TRAINING_WU"}, {"gatherConvOutput", "true"}}, "convolutions"));
 }
 
+// tests: G42
 TEST(ProductOptions, UnknownKeysAndValues) {
   // TUTORIAL G42
   EXPECT_EQ(option_refusal({{"partialType", "half"}}).substr(0, 88),

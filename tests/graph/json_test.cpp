@@ -258,6 +258,7 @@ TEST(GraphJson, ValuesAreReadToTheBit) {
 }
 
 /// A text of float64 is a number like that of any float: decimal or hexadecimal, rounded once.
+// tests: N214
 TEST(GraphJson, HexadecimalAndDecimalTextsOfFloat64) {
   const auto json = [](const std::string& text) {
     return with_value(R"({"dtype": "float64", "shape": [1], "values": [")" + text + "\"]}");

@@ -111,6 +111,7 @@ TEST(ModelConvolution, HalfPartials) {
         }
 }
 
+// tests: N122, N124
 TEST(ModelConvolution, IntegersAreExact) {
   Mixer mix(3);
   for (const DType t : kFloats)

@@ -73,6 +73,7 @@ bool subnormal64(const Tensor& t, int64_t i) {
 
 /// float64 keeps its subnormals under every preset, as its arithmetic does: the IPU has no such format, and only fp32
 /// and narrower wide formats are flushed.
+// tests: N198
 TEST(ModelElementwise, SubnormalFloat64Stay) {
   for (const Mode& mode : kModes)
     for (const std::string op : {"AddV2", "Maximum", "Minimum", "Relu", "Relu6", "Neg", "Abs", "Equal"}) {
@@ -92,6 +93,7 @@ TEST(ModelElementwise, SubnormalFloat64Stay) {
 
 /// What chooses among its operands gives one of them: nothing is rounded. Under `ipu` subnormals of fp32 are zeros, and
 /// no fp16 result is infinite (N50); Neg, Abs and the gradient of relu copy.
+// tests: N50, N190, N191, N192
 TEST_P(ModelSelections, Agree) {
   for (const DType t : kAllFloats)
     for (const Mode& mode : kModes) {
@@ -120,6 +122,7 @@ TEST_P(ModelSelections, Agree) {
     }
 }
 
+// tests: N196
 TEST_P(ModelComparisons, Agree) {
   for (const DType t : kAllFloats)
     for (const Mode& mode : kModes) {
@@ -142,6 +145,7 @@ TEST_P(ModelComparisons, Agree) {
 }
 
 /// int32 wraps: the model counts modulo 2^32.
+// tests: N198
 TEST(ModelElementwise, Integers) {
   std::vector<Tensor> in =
       pair_of(random_tensor(DType::kInt32, {3000}, Data::kAny, 7), random_tensor(DType::kInt32, {3000}, Data::kAny, 8));
@@ -183,6 +187,7 @@ TEST(ModelElementwise, Integers) {
   }
 }
 
+// tests: N190
 TEST(ModelElementwise, Broadcasting) {
   const std::vector<std::pair<Ints, Ints>> shapes = {{{4, 1, 6}, {5, 1}},       {{}, {3, 4}},       {{7}, {2, 3, 7}},
                                                      {{2, 1, 3, 1}, {4, 1, 5}}, {{1}, {1, 1}},      {{0, 3}, {1, 3}},
@@ -201,6 +206,7 @@ TEST(ModelElementwise, Broadcasting) {
         }
 }
 
+// tests: N194, N195
 TEST(ModelElementwise, BiasAddAndAddN) {
   for (const DType t : kAllFloats)
     for (const Mode& mode : kModes) {

@@ -97,6 +97,7 @@ TEST(ModelFunctions, Powers) {
     }
 }
 
+// tests: N193
 TEST(ModelFunctions, GeluGradient) {
   for (const bool approximate : {false, true})
     for (const DType t : kFloats)

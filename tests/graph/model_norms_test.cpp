@@ -108,6 +108,7 @@ TEST(ModelNorms, Forward) {
           }
 }
 
+// tests: N163
 TEST(ModelNorms, GivenStatisticsAndRunningEstimates) {
   for (const DType t : kFloats)
     for (const DType u : parameter_types(t))
@@ -174,6 +175,7 @@ TEST(ModelNorms, Gradients) {
 }
 
 /// Every step on scalars, sums in the order of N140: bits are demanded of y and of the moments.
+// tests: N140, N161
 TEST(ModelNorms, Order) {
   for (const NormCase& c : kNormCases)
     for (const DType t : kFloats)
@@ -224,6 +226,7 @@ TEST(ModelNorms, Order) {
 
 /// The gradients' steps on scalars: dx = i (g - A - h B) with means A of g and B of g h, and the sums for gamma and
 /// beta.
+// tests: N164
 TEST(ModelNorms, OrderOfGradients) {
   for (const NormCase& c : kNormCases)
     for (const DType t : kFloats)
@@ -283,6 +286,7 @@ TEST(ModelNorms, OrderOfGradients) {
 }
 
 /// Statistics in halves: every sum, quotient, difference and square of theirs is rounded to fp16 (to nearest here).
+// tests: N162
 TEST(ModelNorms, HalfStatistics) {
   const Mode& mode = kModes[1];
   const auto half = [&](float v) { return static_cast<float>(order::rounded(DType::kFloat16, v, mode, {}, 0)); };
@@ -313,6 +317,7 @@ TEST(ModelNorms, HalfStatistics) {
 }
 
 /// TUTORIAL G38: 1000 values alternating 30000 and 30016, variance 64, in the order of N140.
+// tests: N140
 TEST(ModelNorms, StableAndUnstableVariance) {
   std::vector<Tensor> in;
   in.emplace_back(DType::kFloat32, Shape{1, 1000});

@@ -30,6 +30,7 @@ Attributes attributes_of(const PoolingCase& c) {
       {"ksize", c.ksize}, {"strides", c.window.strides}, {"padding", std::string(c.window.same ? "SAME" : "VALID")}};
 }
 
+// tests: N127, N128
 TEST(ModelPooling, Averages) {
   Mixer mix(1);
   for (const DType t : kFloats)
@@ -55,6 +56,7 @@ TEST(ModelPooling, Averages) {
 }
 
 /// Maxima are operands, their places the first ones: ties, NaNs and zeros of both signs are among the data.
+// tests: N126
 TEST(ModelPooling, Maxima) {
   Mixer mix(2);
   for (const DType t : kFloats)

@@ -92,6 +92,7 @@ TEST(ModelProducts, HalfPartials) {
 }
 
 /// Small integers: every sum is exact in fp32 and in fp16, so all ways give the one result.
+// tests: N103
 TEST(ModelProducts, IntegersAreExact) {
   Mixer mix(3);
   for (const DType t : kFloats)
@@ -230,6 +231,7 @@ TEST(ModelProducts, Ones) {
 }
 
 /// Flags and their lowest index: overflow where the exact sum is beyond the halves, invalid where a NaN takes part.
+// tests: N107
 TEST(ModelProducts, FlagsAndOffendingIndex) {
   Mixer mix(6);
   for (int round = 0; round < 20; ++round)

@@ -139,6 +139,7 @@ TEST(ModelRandom, Distributions) {
 /// ten units of fp32: math_normal.h states 2^-21.4 for its polynomials, 6.1 units at most; the logarithm inside (0.85
 /// units, halved by the root), the root, the polynomial's last step and the last product add 2 at most; a unit more
 /// where the distance crosses a power of two.
+// tests: N70
 TEST(ModelRandom, ValuesByAddress) {
   const Truncated cut;
   const Tensor u = draw("RandomUniform", DType::kFloat32, 4096, 0, 1, kModes[1], 12345);

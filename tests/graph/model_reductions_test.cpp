@@ -53,6 +53,7 @@ TEST(ModelReductions, SumsAndMeans) {
     }
 }
 
+// tests: N140
 TEST(ModelReductions, HalfAccumulator) {
   for (const Mode& mode : kModes)
     for (const ReductionCase& c : kReductionCases) {
@@ -129,6 +130,7 @@ TEST(ModelReductions, OtherNumbers) {
   }
 }
 
+// tests: N50, N143, N144
 TEST(ModelReductions, ExtremaAndTheirPlaces) {
   const DType all[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64, DType::kInt32};
   for (const DType t : all)
@@ -167,6 +169,7 @@ TEST(ModelReductions, ExtremaAndTheirPlaces) {
 
 /// What is flushed under `ipu` are fp32 operands and results (N47). Formats of 9 to 16 bits follow the rules of fp16
 /// (N59), whose subnormals are numbers; so bf16's are, to reductions as to products and to element-wise operations.
+// tests: N47, N59
 TEST(ModelReductions, SubnormalsThatStay) {
   for (const DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat64})
     for (const Mode& mode : kModes)
@@ -244,6 +247,7 @@ TEST(ModelReductions, TreeOrder) {
 }
 
 /// The sum over a batch (N142): chains over 1024 rows from +0, their sums added in ascending order.
+// tests: N142
 TEST(ModelReductions, BatchOrder) {
   for (const int64_t n : {1, 5, 1023, 1024, 1025, 2500, 4100})
     for (const DType t : kFloats)

@@ -135,6 +135,7 @@ std::vector<float> through(const std::string& op, const std::vector<float>& x) {
 
 /// Every step on scalars, sums in the order of N140, exponentials and logarithms as the operations Exp and Log give
 /// them: bits are demanded.
+// tests: N160
 TEST(ModelSoftmax, Order) {
   for (const Ints& shape : {Ints{3, 7}, Ints{2, 33}, Ints{2, 100}, Ints{2, 1025}, Ints{1, 3000}})
     for (const DType t : kFloats)

@@ -46,6 +46,7 @@ TEST(ModelStructure, Transpose) {
   }
 }
 
+// tests: N210
 TEST(ModelStructure, Slices) {
   Mixer mix(2);
   for (int i = 0; i < 40; ++i) {
@@ -176,6 +177,7 @@ TEST(ModelStructure, PartsOfAnAxis) {
     }
 }
 
+// tests: N210
 TEST(ModelStructure, GatherAndOneHot) {
   Mixer mix(6);
   for (int i = 0; i < 30; ++i) {

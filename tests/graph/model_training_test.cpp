@@ -204,6 +204,7 @@ void expect_exact(const Update& u, const Named& preset) {
                                 << int{status.flags};
 }
 
+// tests: N91, N235, N238, N240, N241
 TEST(ModelTraining, UpdatesAreExactFormulasRoundedOnce) {
   uint64_t seed = 1;
   for (int round = 0; round < rounds(); ++round)
@@ -228,6 +229,7 @@ TEST(ModelTraining, UnderAnyPolicy) {
         }
 }
 
+// tests: N244
 TEST(ModelTraining, WhereApplyIsFalseNothingHappens) {
   uint64_t seed = 200000;
   for (const Named& preset : usual())
@@ -291,6 +293,7 @@ TEST(ModelTraining, AZeroDivisorIsADivisionByZero) {
   EXPECT_EQ(got.outputs[0].code(2), 0x7E00u);
 }
 
+// tests: N245
 TEST(ModelTraining, AllFiniteCounts) {
   uint64_t seed = 300000;
   for (const DType t : kFloats)

@@ -96,6 +96,7 @@ TEST(EveryOperation, RefusesSpoiltAttributesAndInputs) {
 }
 
 // A later input of another dtype than the first: the field's words, for every operation with two inputs of one type.
+// tests: N90
 TEST(EveryOperation, RefusesUnlikeDtypes) {
   int checked = 0;
   for (const Operation& op : operations()) {

@@ -236,6 +236,7 @@ TEST_F(Traces, WhatIsNoTrace) {
 }
 
 /// Whatever changes results must change the settings that a trace begins with.
+// tests: N97
 TEST_F(Traces, SettingsTellApartWhateverChangesResults) {
   using Change = void (*)(ExecutorOptions&);
   const Change changes[] = {

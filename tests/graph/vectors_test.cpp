@@ -44,6 +44,7 @@ int stops(const char* op, double x, double y, int flag, DType dtype = DType::kFl
   }
 }
 
+// tests: G08, G32, G33, N353
 TEST(Vectors, TenThousandSquaredInHalf) {
   // TUTORIAL G08, G32, G33
   for (const int flag : {kOff, kInv, kDiv0, kEsr}) {
@@ -58,6 +59,7 @@ TEST(Vectors, TenThousandSquaredInHalf) {
   EXPECT_EQ(r.flags, kOverflow | kInvalid);
 }
 
+// tests: G33, N353
 TEST(Vectors, TenThousandByZeroInHalf) {
   // TUTORIAL G33
   for (const int flag : {kOff, kInv, kOflo, kEsr, kNanoo}) {
@@ -71,6 +73,7 @@ TEST(Vectors, TenThousandByZeroInHalf) {
   EXPECT_EQ(compute("RealDiv", -1, 0, kOff, DType::kFloat32).values[0].value(0), -INFINITY);
 }
 
+// tests: G33
 TEST(Vectors, InvalidOperations) {
   // TUTORIAL G33
   EXPECT_EQ(stops("Sub", INFINITY, INFINITY, kInv, DType::kFloat32), kInvalid);
@@ -90,6 +93,7 @@ TEST(Vectors, InvalidOperations) {
   }
 }
 
+// tests: G08, G33, N353
 TEST(Vectors, OverflowInBothFormatsStopsWithAllFlagsOn) {
   // TUTORIAL G08, G33
   EXPECT_EQ(stops("Mul", 1e30, 1e30, kOflo, DType::kFloat32), kOverflow);
@@ -101,6 +105,7 @@ TEST(Vectors, OverflowInBothFormatsStopsWithAllFlagsOn) {
   EXPECT_EQ(compute("AddV2", 65504, 16, kOff).flags, kOverflow);
 }
 
+// tests: G33, N353
 TEST(Vectors, NanToInteger) {
   // TUTORIAL G33
   GraphBuilder b;
@@ -125,6 +130,7 @@ std::vector<uint16_t> little_more_than_one(ExecutorOptions o) {
   return {codes.begin(), codes.end()};
 }
 
+// tests: N353
 TEST(Vectors, OneAndAThousandthOn4096Lanes) {
   EXPECT_EQ(little_more_than_one(only(kOff)), std::vector<uint16_t>(4096, 0x3C01));
   const std::vector<uint16_t> on = little_more_than_one(only(kEsr));
@@ -140,6 +146,7 @@ TEST(Vectors, OneAndAThousandthOn4096Lanes) {
 }
 
 /// N349: dealt to the six workers of tile 0 after setSeed{42, 0}.
+// tests: N349
 TEST(Vectors, HardwareOrderOnOneTile) {
   ExecutorOptions o = stochastic(RandomEngine::kXoroshiro128aox);
   o.device.tiles = 1;
@@ -158,6 +165,7 @@ TEST(Vectors, HardwareOrderOnOneTile) {
 
 /// Every family whose halves are rounded draws from the workers: another seed modifier, which Philox does not know,
 /// gives other bits.
+// tests: N94
 TEST(Vectors, InHardwareOrderEveryFamilyDrawsFromTheWorkers) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat16, {1, 16, 16, 4}),
@@ -222,6 +230,7 @@ double ones_product(int64_t n, const char* partials, int block, DType dtype = DT
   return run(*e, {{"x", &row}, {"y", &column}}, {"dense/z"}).values[0].value(0);
 }
 
+// tests: G42, N103
 TEST(Vectors, HalfPartialsOfOnes) {
   // TUTORIAL G42: products
   EXPECT_EQ(ones_product(4096, "half", 1), 2048);
@@ -234,6 +243,7 @@ TEST(Vectors, HalfPartialsOfOnes) {
   EXPECT_EQ(ones_product(40000, "half", 4), 8192);
 }
 
+// tests: G42
 TEST(Vectors, HalfPartialsOfAWiderResultAreIgnoredWithAWarning) {
   // TUTORIAL G42
   std::vector<std::string> warnings;
@@ -268,6 +278,7 @@ TEST(Vectors, DisableSRForAMPVerticesRoundsProductsToNearest) {
 }
 
 /// TUTORIAL G05, to the letter.
+// tests: G05, N90
 TEST(Vectors, UnlikeDtypesAreNeverPromoted) {
   for (const char* op : {"AddV2", "Sub", "Mul", "RealDiv"}) {
     GraphBuilder b;
@@ -292,6 +303,7 @@ TEST(Vectors, UnlikeDtypesAreNeverPromoted) {
 }
 
 /// TUTORIAL G04: host conversions round to nearest under any behaviour; a device cast obeys esr. TF seed_control_test.
+// tests: G04
 TEST(Vectors, CastsObeyTheSeedHostConversionsDoNot) {
   GraphBuilder b;
   b.add("Cast", {b.placeholder("x", DType::kFloat32, {1000})}, {{"DstT", DType::kFloat16}}, "y");
@@ -333,6 +345,7 @@ RunResult normalised(const Tensor& row, bool stable, const char* statistics = "f
   return run(*make_executor(b.build(), o), {{"x", &row}}, {"layer:2", "batch:4", "layer", "batch"});
 }
 
+// tests: G38
 TEST(Vectors, StableAndUnstableVariance) {
   // TUTORIAL G38
   std::vector<double> alternating;
@@ -350,6 +363,7 @@ TEST(Vectors, StableAndUnstableVariance) {
   EXPECT_EQ(stable.flags, 0);
 }
 
+// tests: G38
 TEST(Vectors, HalfStatisticsOverflowWhenUnstable) {
   // TUTORIAL G38
   std::vector<double> values;

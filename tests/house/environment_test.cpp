@@ -95,6 +95,7 @@ std::string difference(const std::string& a, const std::string& b) {
   return "\n  usual: " + a.substr(line, 120) + "\n  here:  " + b.substr(line, 120);
 }
 
+// tests: N81
 TEST(Environment, NoResultDependsOnItAndItStays) {
   for (const EntryPoint& point : entry_points()) {
     const std::string usual = result_of(point);

@@ -15,6 +15,7 @@ using softamp::house::wrong_outside_header;
 
 const fs::path kRoot = SOFTAMP_SOURCE_DIR;
 
+// tests: N381, N387
 TEST(IncludeDirection, HoldsInTheTree) {
   for (const std::string& fault : faults_of(kRoot)) ADD_FAILURE() << fault;
 }

@@ -106,6 +106,7 @@ inline bool lies_in(const std::string& file, const std::string& folder) {
 }
 
 /// What is wrong with `file` including `target` (both relative to the repository root); empty if nothing.
+// implements: N381, N387
 inline std::string wrong_arrow(const std::string& file, const std::string& target) {
   const Room* room = nullptr;
   for (const Room& r : rooms())

@@ -2,6 +2,7 @@
 # isa_symbols.sh ARCHIVE: no object of one instruction set (*_avx2, *_avx512, *_avx512fp16, *_neon) may define a weak function
 # outside of a namespace of that name. The linker keeps one copy of a weak function; were it the AVX-512 one, a baseline
 # caller would run it on a machine without AVX-512.
+# tests: N86
 set -euo pipefail
 
 archive=$1

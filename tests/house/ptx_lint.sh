@@ -5,11 +5,13 @@
 set -euo pipefail
 
 float='(f32|f64|f16|f16x2|bf16|bf16x2)'
+# implements: N62, N412, N416
 forbidden=(
   '\.ftz\b|\.approx\b|\bdiv\.full\b'
   "\\b(add|sub|mul|mad|fma)\\.(sat\\.)?$float\\b"                       # no rounding modifier: may be fused
   "\\b(min|max)(\\.[A-Za-z.]+)?\\.$float\\b"                            # N413
   "\\b(atom|red)\\.[a-z0-9_.:]*\\.$float\\b"                            # N414
+  # implements: N110
   '\b(ex2|lg2|sin|cos|tanh|rsqrt)\.|\b(mma|wmma|wgmma|tcgen05)\.'       # N412, N110
 )
 ptx=$(mktemp)

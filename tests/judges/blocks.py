@@ -73,6 +73,7 @@ def ours(softamp, x, options, extra=()):
     return codes, scales, values
 
 
+# tests: N473
 def judge_mx(softamp, verdict, count, first):
     for name, e in models.ELEMENTS.items():
         x = blocks_of(count, 32, first + e.top)

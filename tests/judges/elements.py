@@ -45,6 +45,7 @@ def special(f):
     return f in ("e5m2",), f in ("e4m3", "e5m2", "f143", "f152")
 
 
+# tests: N444
 def judge_ml_dtypes(softamp, verdict, inputs_of):
     for ours, theirs, _, low, high in FORMATS:
         dtype = np.dtype(getattr(ml_dtypes, theirs))
@@ -89,6 +90,7 @@ def gfloat_format(name):
     return getattr(gfloat.formats, "format_info_" + name)
 
 
+# tests: N473
 def judge_gfloat(softamp, verdict, inputs_of):
     g = np.random.default_rng(11)
     for ours, _, theirs, low, high in FORMATS:
@@ -140,6 +142,7 @@ def first_beyond(f):
     return 2 * float(f.max) - float(gfloat.decode_ndarray(f, np.array([f.code_of_max - 1]))[0])
 
 
+# tests: N444
 def judge_onnx(softamp, verdict, inputs_of):
     """Cast with both values of saturate to 8 bits; scales, of which infinities are FF there under saturate, too."""
     try:

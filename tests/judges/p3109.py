@@ -24,6 +24,7 @@ from gfloat.types import Domain, Signedness  # noqa: E402
 
 MODES = [("nearest", "TiesToEven"), ("nearest-away", "TiesToAway"), ("zero", "TowardZero"), ("up", "TowardPositive"),
          ("down", "TowardNegative"), ("carry", "StochasticFastest"), ("half", "StochasticFast"), ("rne", "Stochastic")]
+# tests: N473
 FINITE_OVERFLOW = "beyond a format without infinities, saturation none: NaN in gfloat, the last number in P3109 (N464)"
 
 

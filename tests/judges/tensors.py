@@ -39,6 +39,7 @@ LETTERS = "abcXYZ019._-/ \"\\\té€😀\x01\x7f"
 FORMATS = ["fp16", "bf16", "fp32", "e4m3", "e5m2", "f143", "f152", "e8m0 --rounding up", "Binary8p4se", "mxfp4",
            "mxfp4 --packed", "mxfp6_e2m3", "mxfp8_e4m3", "mxfp8_e5m2", "mxint8", "nvfp4", "nvfp4_16x16",
            "e4m3_128x128", "e5m2_tensor"]
+# tests: N506
 STRICTER = "refused by softamp alone: "
 BLANK, UNKNOWN_KEY, TWICE, NULL = (STRICTER + what for what in (
     "a blank before '{'", "an unknown key of a tensor", "a name that stands twice", "metadata that are null"))

@@ -11,6 +11,7 @@
 namespace softamp::emu {
 namespace {
 
+// tests: N425
 TEST(Threads, EveryPieceOnce) {
   for (const size_t count : {0, 1, 2, 3, 17, 255, 256})
     for (const int threads : {0, 1, 2, 3, 1024}) {
@@ -41,6 +42,7 @@ TEST(Threads, OneMeansTheCaller) {
   for_each_piece(50, 1, body);
 }
 
+// tests: N425
 TEST(Threads, ExceptionsTravel) {
   for (int turn = 0; turn < 50; ++turn) {
     auto body = [&](size_t piece) {

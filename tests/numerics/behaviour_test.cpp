@@ -6,11 +6,13 @@
 namespace softamp {
 namespace {
 
+// tests: N58
 TEST(Behaviour, DefaultIsAllOnAsInPoplar) {
   EXPECT_EQ(ControlRegister::encode(FloatingPointBehaviour{}), 0x180007u);
   EXPECT_EQ(ControlRegister::encode(FloatingPointBehaviour::all_off()), 0u);
 }
 
+// tests: N56
 TEST(Behaviour, BitPositions) {
   EXPECT_EQ(ControlRegister::encode({true, false, false, false, false}), 0x1u);
   EXPECT_EQ(ControlRegister::encode({false, true, false, false, false}), 0x2u);
@@ -43,6 +45,7 @@ TEST(Semantics, IeeeHasOnePolicyEverywhere) {
   EXPECT_FALSE(s.divide_by_way_of_fp32 || s.quiet_nan_is_invalid || s.wide_operands_flushed);
 }
 
+// tests: N46, N48
 TEST(Semantics, IpuFollowsTheBehaviour) {
   const Semantics off = Semantics::ipu();
   EXPECT_EQ(off.narrow.mode, RoundingMode::kNearestEven);

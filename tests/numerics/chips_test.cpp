@@ -103,6 +103,7 @@ constexpr Place kF16Place{kFp16, slow::kF16}, kBf16Place{kBf16, slow::kBf16}, kT
     kE4m3Place{kE4m3, slow::kE4m3}, kE5m2Place{kE5m2, slow::kE5m2}, kF143Place{kF143, slow::kF143},
     kF152Place{kF152, slow::kF152};
 
+// tests: N316, N323
 TEST(Chips, NvidiaAsItsDocumentHasIt) {
   for (const Chip chip : {Chip::kNvidiaSm100, Chip::kNvidiaSm103})
     for (const Place& p : {kF16Place, kBf16Place, kE4m3Place, kE5m2Place})
@@ -116,6 +117,7 @@ TEST(Chips, NvidiaAsItsDocumentHasIt) {
   compare(Chip::kNvidiaSm100, kBf16, kSaturating, 0, slow::nvidia_bf16_satfinite);
 }
 
+// tests: N317
 TEST(Chips, AmdAsItsDocumentHasIt) {
   const auto check = [](Chip chip, const Place& p, ChipOverflow overflow, uint32_t infinite) {
     const ChipRounding c = chip_rounding(chip, p.format);
@@ -138,6 +140,7 @@ TEST(Chips, AmdAsItsDocumentHasIt) {
   }
 }
 
+// tests: N313, N318
 TEST(Chips, IntelAsItsDocumentHasIt) {
   compare(Chip::kIntelXe, kFp16, kSpecial, 0, slow::intel_to_f16);
   const Semantics s = chip_semantics(Chip::kIntelXe, kE5m2);
@@ -151,6 +154,7 @@ TEST(Chips, IntelAsItsDocumentHasIt) {
 }
 
 /// Its subnormal results hardly ever round up, those of the others in half of the cases: 1.5 times 2^-24.
+// tests: N313
 TEST(Chips, IntelsSubnormalsTellItFromTheOthers) {
   constexpr uint32_t kX = 0x33C00000;
   const auto rounds_up = [](Chip chip) {
@@ -164,6 +168,7 @@ TEST(Chips, IntelsSubnormalsTellItFromTheOthers) {
   EXPECT_EQ(rounds_up(Chip::kIntelXe), 0);
 }
 
+// tests: N18, N315
 TEST(Chips, TenstorrentAsItsModelHasIt) {
   for (const bool seven : {false, true}) {
     const int cut = seven ? 16 : 13;
@@ -183,6 +188,7 @@ TEST(Chips, TenstorrentAsItsModelHasIt) {
   EXPECT_EQ(to_bf16(0xFFC00000, 5), 0xFF80u);
 }
 
+// tests: N319
 TEST(Chips, P3109AsGfloatHasIt) {
   const std::pair<Chip, slow::P3109> modes[] = {{Chip::kP3109Fastest, slow::P3109::kFastest},
                                                 {Chip::kP3109Fast, slow::P3109::kFast},
@@ -201,6 +207,7 @@ TEST(Chips, P3109AsGfloatHasIt) {
   EXPECT_EQ(chip_rounding(Chip::kP3109Rne, kFp16).policy().random_bits, 8);
 }
 
+// tests: N319
 TEST(Chips, ExactSeesAllThatAFloatDiscards) {
   for (const Place& p : {kF16Place, kBf16Place, kTf32Place, kE4m3Place, kE5m2Place, kF143Place})
     compare(Chip::kExact, p.format, kSpecial, 0, [&](uint32_t x, uint32_t random) {
@@ -220,6 +227,7 @@ TEST(Chips, IpuAsItsPatentHasIt) {
 }
 
 /// Which formats each has; what it has not, it has not silently.
+// tests: N310
 TEST(Chips, Formats) {
   const auto has = [](Chip chip) {
     std::string text;
@@ -243,6 +251,7 @@ TEST(Chips, Formats) {
 
 // ---- where R stands in the word
 
+// tests: N311, N323
 TEST(Chips, SlicesOfTheRandomWord) {
   constexpr uint32_t kWord = 0x89ABCDEF;
   const auto slices = [](Chip chip, const FloatFormat& f) {
@@ -287,6 +296,7 @@ uint32_t packed(Chip chip, const CvtRs& form, const std::vector<uint32_t>& sourc
 }
 
 /// N344: reported from a B200.
+// tests: N321, N344
 TEST(CvtRs, SingleValuesOfAB200) {
   const CvtRs plain{CvtRsType::kF16x2, true, false}, relu{CvtRsType::kF16x2, true, true};
   for (const Chip chip : {Chip::kNvidiaSm100, Chip::kNvidiaSm103}) {
@@ -298,6 +308,7 @@ TEST(CvtRs, SingleValuesOfAB200) {
 }
 
 /// N343's checkpoints: A, and d for f16x2 and bf16x2, B = deadbeef, rbits = 1fff1fff.
+// tests: N321, N343
 TEST(CvtRs, CheckpointsOfTheDumps) {
   const uint32_t rows[][3] = {{0x33000000, 0x0001FBFF, 0x3300DEAD}, {0x337FFFFF, 0x0001FBFF, 0x3380DEAD},
                               {0x338003FF, 0x0001FBFF, 0x3380DEAD}, {0x33800400, 0x0002FBFF, 0x3380DEAD},
@@ -309,6 +320,7 @@ TEST(CvtRs, CheckpointsOfTheDumps) {
 }
 
 /// N346 under sm_100a's policy; without .satfinite to infinity.
+// tests: N321, N346
 TEST(CvtRs, SingleCarries) {
   const uint32_t rows[][4] = {
       {0x3f800000, 0x1fff, 0x3c00, 0x3c00}, {0x3f800001, 0x1fff, 0x3c01, 0x3c01}, {0x3f801000, 0x0fff, 0x3c00, 0x3c00},
@@ -325,6 +337,7 @@ TEST(CvtRs, SingleCarries) {
 }
 
 /// The first operand lands highest, each takes its own bits; NaN and relu.
+// tests: N311, N312, N323
 TEST(CvtRs, LanesOfFour) {
   const CvtRs form{CvtRsType::kE4m3x4, true, false};
   // 1 + 1/16, half a quantum above 1 (38): up where the lane's 8 bits reach 0x80.

@@ -58,6 +58,7 @@ void check_comparison(const FloatFormat& f, const char* name, uint64_t a, uint64
   }
 }
 
+// tests: N33, N43, N413
 TEST(CompareMinMax, EveryPairOfSmallCodes) {
   for (const auto& [name, f] : oracle::kNamedFormats) {
     if (f.storage_bits() > 8) continue;
@@ -66,6 +67,7 @@ TEST(CompareMinMax, EveryPairOfSmallCodes) {
   }
 }
 
+// tests: N43
 TEST(CompareMinMax, LandmarksOfEveryFormat) {
   for (const auto& [name, f] : oracle::kNamedFormats) {
     std::vector<uint64_t> codes;
@@ -78,6 +80,7 @@ TEST(CompareMinMax, LandmarksOfEveryFormat) {
   }
 }
 
+// tests: N43
 TEST(CompareMinMax, RandomPairs) {
   oracle::Cases cases(41);
   for (int i = 0; i < 4000 && !HasFailure(); ++i)

@@ -115,6 +115,7 @@ std::vector<uint64_t> line(const FloatFormat& to, std::vector<double> values, co
   return codes;
 }
 
+// tests: N6, N54, N352
 TEST(Convert, KnownQuarterLines) {
   const Semantics s = Semantics::ipu();
   EXPECT_EQ(line(kF143, {7.0, 7.25, 7.5, 7.75, 8.0, 8.5, 9.0, 9.5}, s),
@@ -163,6 +164,7 @@ TEST(Convert, OcpFp8) {
 }
 
 /// N23: the NaN of every format.
+// tests: N5, N23
 TEST(Convert, NanCodes) {
   const std::pair<oracle::NamedFormat, uint64_t> rows[] = {
       {kNine[0], 0x7E00}, {kNine[1], 0x7FC0}, {kNine[3], 0x7FC00000}, {kNine[4], 0x7F},
@@ -175,6 +177,7 @@ TEST(Convert, NanCodes) {
   }
 }
 
+// tests: N36, N44
 TEST(Convert, ToInt32InEveryMode) {
   Cases cases(24);
   for (int i = 0; i < 40000 && !HasFailure(); ++i) {

@@ -41,6 +41,7 @@ TEST(Decimal, AgreesWithTheCLibrary) {
   }
 }
 
+// tests: N10, N80
 TEST(Decimal, NeverRoundsTwice) {
   // 1 + 2^-11 is the tie between 0x3C00 and 0x3C01; 1 + 2^-11 + 2^-80 is above it, but binary64 cannot tell.
   EXPECT_EQ(code(kFp16, "1.00048828125"), 0x3C00u);

@@ -17,6 +17,7 @@ RoundedInteger round(double x, const RoundingPolicy& p = {}, uint32_t random = 0
                         random);
 }
 
+// tests: N11
 TEST(Fixed, NearestAndDirected) {
   const double quantum = std::ldexp(1, -12);
   EXPECT_EQ(round(1.0).value, 4096);
@@ -33,6 +34,7 @@ TEST(Fixed, NearestAndDirected) {
   EXPECT_EQ(round(1e-30, RoundingPolicy::ieee(RoundingMode::kUp)).value, 1);
 }
 
+// tests: N7
 TEST(Fixed, SaturatesWithOverflow) {
   EXPECT_EQ(round(32767 * std::ldexp(1, -12)).value, 32767);
   EXPECT_EQ(round(32767.49 * std::ldexp(1, -12)).flags, kInexact);

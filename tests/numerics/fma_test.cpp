@@ -31,6 +31,7 @@ TEST(Fma, RandomAndConstructedCases) {
   EXPECT_GT(by_binary64, 100u);
 }
 
+// tests: N10, N34
 TEST(Fma, ByHand) {
   const Semantics s = Semantics::ieee();
   // (1 + 2^-10)(1 - 2^-11) - 1 = 2^-11 - 2^-21 = 2^-12 (2 - 2^-9), exactly; a product rounded first would be 1

@@ -13,6 +13,7 @@ namespace {
 
 double value(const FloatFormat& f, uint64_t code) { return fp::to_double(f, code); }
 
+// tests: G01, N1, N3, N4, X2
 TEST(Format, PublishedLimits) {
   // TUTORIAL G01, X2: binary16 and binary32 among them
   struct Row {
@@ -50,6 +51,7 @@ TEST(Format, Binary64IsTheHosts) {
   EXPECT_EQ(value(kBinary64, kBinary64.min_subnormal_code()), std::numeric_limits<double>::denorm_min());
 }
 
+// tests: N2, N3, N25
 TEST(Format, SpecialCodes) {
   EXPECT_TRUE(kFp16.is_nan(0x7C01) && kFp16.is_signaling_nan(0x7C01) && kFp16.is_signaling_nan(0xFDFF));
   EXPECT_TRUE(kFp16.is_nan(0x7E00) && !kFp16.is_signaling_nan(0x7E00));

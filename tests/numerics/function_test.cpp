@@ -29,6 +29,7 @@ uint64_t half(double x) { return fp::from_double(kFp16, x); }
     EXPECT_EQ(r_.flags, expected_flags) << std::hex << int(r_.flags);                \
   } while (false)
 
+// tests: N181
 TEST(Function, IsTheFp32FunctionRoundedOnce) {
   // N181, for every half, to nearest and stochastically, and into fp32 without any rounding.
   for (const Semantics& s : {Semantics::ieee(), Semantics::ieee(RoundingPolicy::stochastic_carry(13))})
@@ -73,6 +74,7 @@ TEST(Function, PolesAndInvalidOperands) {
   EXPECT_ROUNDED(evaluate(Function::kLog, kFp32, kFp32, 0, silent), 0xFF800000, 0);
 }
 
+// tests: N182
 TEST(Function, InfinitiesAndOverflow) {
   const Semantics ieee = Semantics::ieee();
   EXPECT_ROUNDED(evaluate(Function::kExp, kFp32, kFp32, 0x7F800000, ieee), 0x7F800000, 0);
@@ -104,6 +106,7 @@ TEST(Function, Flushing) {
   EXPECT_ROUNDED(evaluate(Function::kTanh, kFp16, kFp16, 1, flushing), 1, 0);
 }
 
+// tests: N184
 TEST(Function, Powers) {
   const Semantics ieee = Semantics::ieee();
   const auto pow16 = [&](double x, double y, const Semantics& s) {

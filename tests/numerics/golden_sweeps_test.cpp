@@ -45,21 +45,26 @@ std::string sweep_digest() {
 
 std::string pinned_sweep(const char* sweep) { return softamp::test::pinned_digests("sweeps")[sweep]; }
 
+// tests: N345
 TEST(GoldenSweeps, SweepToNearestEven) {
   EXPECT_EQ((sweep_digest<0, Overflow::kInfinity, InfinityResult::kKeep>()), pinned_sweep("nearest even"));
 }
+// tests: N345
 TEST(GoldenSweeps, SweepToInfinity) {
   EXPECT_EQ((sweep_digest<13, Overflow::kInfinity, InfinityResult::kKeep>()), pinned_sweep("stochastic, to infinity"));
 }
+// tests: N345
 TEST(GoldenSweeps, SweepToNan) {
   EXPECT_EQ((sweep_digest<13, Overflow::kNan, InfinityResult::kKeep>()), pinned_sweep("stochastic, to NaN"));
 }
+// tests: N345
 TEST(GoldenSweeps, SweepSaturating) {
   EXPECT_EQ((sweep_digest<13, Overflow::kSaturate, InfinityResult::kSaturate>()),
             pinned_sweep("stochastic, saturating"));
 }
 
 /// N346: x, R and the codes under overflow to infinity, NaN and saturation.
+// tests: N346
 TEST(GoldenSweeps, SingleCarries) {
   for (const program::KnownCarry& l : program::kKnownCarries) {
     const auto code = [&](Overflow o) {
@@ -93,9 +98,11 @@ std::string device_digest() {
   return sha.hex();
 }
 
+// tests: N343
 TEST(GoldenSweeps, DumpToFp16) {
   EXPECT_EQ(device_digest<false>(), "225d47353206381d2b38c2dfabd1f51538b0473f193866e09a16ad13464fba44");
 }
+// tests: N343
 TEST(GoldenSweeps, DumpToBf16) {
   EXPECT_EQ(device_digest<true>(), "93c6e6c45b3333ed85c0e69648ccaeae80e28000c5706485fcf0279f89506126");
 }

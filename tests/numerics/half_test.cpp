@@ -21,6 +21,7 @@ static_assert(std::is_trivially_copyable_v<Half> && sizeof(Half) == 2 && sizeof(
 static_assert((0.0001_h).bits() == 1678 && (1.0_bf16).bits() == 0x3F80);
 static_assert((0x1.a38p-14_h).bits() == 1678 && (65504_h).bits() == 0x7BFF);
 
+// tests: G01
 TEST(Half, EveryCodeGoesToFloatAndBack) {  // TUTORIAL G01: 1, 5 and 10 bits, subnormal numbers too
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const Half x = Half::from_bits(static_cast<uint16_t>(bits));
@@ -40,6 +41,7 @@ TEST(Half, EveryCodeGoesToFloatAndBack) {  // TUTORIAL G01: 1, 5 and 10 bits, su
   }
 }
 
+// tests: G01
 TEST(Half, FloatsAroundEveryMidpoint) {
   // TUTORIAL G01
   for (uint32_t bits = 0; bits < 0x7BFF; ++bits) {
@@ -85,6 +87,7 @@ class Limits : public ::testing::Test {};
 using Types = ::testing::Types<Half, BFloat16>;
 TYPED_TEST_SUITE(Limits, Types);
 
+// tests: G01
 TYPED_TEST(Limits, FollowTheirDefinitions) {
   // TUTORIAL G01
   using L = std::numeric_limits<TypeParam>;

@@ -184,6 +184,7 @@ TEST(MathDouble, RisingFunctionsDoNotFall) {
 }
 
 /// A pair rounded below 2^-1022 is rounded once: bits that no binary64 number has decide ties.
+// tests: N440
 TEST(MathDouble, SubnormalsAreRoundedOnce) {
   using math::detail::Pair;
   const auto rounded = [](double high, double low, int64_t n) {
@@ -208,6 +209,7 @@ TEST(MathDouble, SubnormalsAreRoundedOnce) {
 
 // Flags: invalid, division by zero, overflow; never inexact or underflow, whatever the preset. NaN operands,
 // infinities, subnormals.
+// tests: N440
 TEST(MathDouble, BodiesRaiseWhatTheyShould) {
   using enum Function;
   const Semantics ieee = Semantics::ieee(), ipu = Semantics::ipu();
@@ -238,6 +240,7 @@ TEST(MathDouble, BodiesRaiseWhatTheyShould) {
 }
 
 // The formulas' steps, each to nearest: against the same steps of the processor.
+// tests: N199
 TEST(MathDouble, FormulasStepByStep) {
   const Semantics s = Semantics::ieee();
   const auto value = [&](Elementwise op, double a, double b, double alpha = 0) {
@@ -271,6 +274,7 @@ TEST(MathDouble, FormulasStepByStep) {
 }
 
 /// Whoever changes a bit or adds a function adds the new digests to tests/backend/arithmetic.json (N65).
+// tests: N440
 TEST(MathDouble, GoldenDigests) {
   std::map<std::string, std::string> found;
   for_each_function([&](Function f) {

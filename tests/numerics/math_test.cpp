@@ -27,6 +27,7 @@ float of(Function f, float x) { return kernel::function_of(f, x); }
 float pow(float x, float y) { return math::pow(math::Float(x), math::Float(y)).value; }
 #define EXPECT_SAME(a, b) EXPECT_EQ(code(a), code(b)) << (a) << " " << (b)
 
+// tests: N403
 TEST(Math, FusedIsTheProcessors) {
   uint64_t state = 1;
   const auto next = [&] {
@@ -69,6 +70,7 @@ TEST(Math, SpecialValues) {
   EXPECT_EQ(of(Function::kGeluTanhGradient, -kInf), 0);
 }
 
+// tests: N183
 TEST(Math, PowersAsIeee754Has) {
   const float y_values[] = {0.0f, -0.0f, 1, -1, 2, 3, 0.5f, kInf, -kInf, kNan, kMost};
   for (const float y : y_values) {
@@ -136,6 +138,7 @@ TEST(Math, PowersAsIeee754Has) {
   for (const auto& c : cases) EXPECT_SAME(pow(c.x, c.y), c.z) << " " << c.x << "^" << c.y;
 }
 
+// tests: N180
 TEST(Math, OddAndEvenFunctionsAreExactlySo) {
   for (uint64_t u = 0; u < 0x7F800000u; u += 4999) {
     const float x = __builtin_bit_cast(float, static_cast<uint32_t>(u));
@@ -182,6 +185,7 @@ std::string digest(const Body& f) {
 }
 
 /// Whoever changes a bit or adds a function adds the new digests to tests/backend/arithmetic.json (N65).
+// tests: N180, N200
 TEST(Math, GoldenDigests) {
   const auto pinned = softamp::test::pinned_digests("functions");
   std::map<std::string, std::string> found;

@@ -59,6 +59,7 @@ void check_all(const FloatFormat& f, const std::string& name, const Semantics& s
   }
 }
 
+// tests: N10, N381
 TEST(Operations, NamedFormatsUnderAnyPolicy) {
   Cases cases(11);
   int wrong = 0;
@@ -85,6 +86,7 @@ TEST(Operations, ZerosBesideNumbersOfAnySize) {
           }
 }
 
+// tests: N33, N35, N41
 TEST(Operations, NamedFormatsUnderIeee) {
   Cases cases(12);
   int wrong = 0;
@@ -94,6 +96,7 @@ TEST(Operations, NamedFormatsUnderIeee) {
         check_all(format, name, Semantics::ieee(RoundingPolicy::ieee(mode)), cases, &wrong);
 }
 
+// tests: N41, N382, N384
 TEST(Operations, EveryFormatUnderAnyPolicy) {
   Cases cases(13);
   int wrong = 0;
@@ -174,6 +177,7 @@ TEST(Operations, Fp32EqualsTheProcessor) {
 }
 
 /// Single cases of N46 to N57, as a person reads them.
+// tests: N35, N46, N49, N52, N53
 TEST(Operations, IpuTableRows) {
   const auto ipu = [](bool nanoo) {
     FloatingPointBehaviour b = FloatingPointBehaviour::all_off();

@@ -20,6 +20,7 @@ uint64_t projected(const Format& f, double x, Saturation s, const RoundingPolicy
   return project(f, detail::unpack_finite(kBinary64, __builtin_bit_cast(uint64_t, x)), p, s, random);
 }
 
+// tests: N463
 TEST(P3109, ValuesOfTheReport) {
   const Format p4 = named("Binary8p4se"), p3 = named("p3109_k8p3se"), small = named("Binary4p2sf"),
                six = named("Binary6p3sf"), scale = named("Binary8p1uf");
@@ -49,6 +50,7 @@ TEST(P3109, ValuesOfTheReport) {
     EXPECT_FALSE(format_from_name(none)) << none;
 }
 
+// tests: N464
 TEST(P3109, ProjectionsAsGfloatHasThem) {
   const Format f = named("Binary8p4se");
   const struct {
@@ -86,6 +88,7 @@ TEST(P3109, OneBitOfPrecisionAndNoSign) {
 }
 
 // Every code of every format comes back.
+// tests: N463
 TEST(P3109, EveryFormatsCodes) {
   for (int k = 3; k <= 10; ++k)
     for (int p = 1; p <= k; ++p)
@@ -103,6 +106,7 @@ TEST(P3109, EveryFormatsCodes) {
 }
 
 // Binary8p4sf and Binary8p3sf are formats of ours: every half, in every mode.
+// tests: N465
 TEST(P3109, AgreesWithFloatFormat) {
   const std::pair<Format, FloatFormat> same[] = {{named("Binary8p4sf"), kF143}, {named("Binary8p3sf"), kF152}};
   for (const auto& [f, ours] : same)

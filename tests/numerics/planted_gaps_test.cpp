@@ -20,6 +20,7 @@ TEST(PlantedGaps, ALaterElementDoesNotMoveTheIndex) {
 }
 
 // Bug: digits beyond those that are kept do not scale the number when they stand before the point.
+// tests: N80
 TEST(PlantedGaps, ManyDigitsBeforeThePoint) {
   const ParsedNumber n = parse_number("1" + std::string(1000, '0') + "e-1000");
   EXPECT_EQ(to_code(kFp16, n).code, 0x3C00u);
@@ -39,6 +40,7 @@ TEST(PlantedGaps, LiteralsRoundOnce) {
 // Bug: half division and roots of the IPU preset rounded from the exact value. In fp16 quanta 1/3 is 0x3555 and a
 // third, whose 13 bits are 2730 exactly but 2731 in fp32, rounded up there; so R = 2^13 - 2731 tells. The root of 5 is
 // 0x4078 and 7100.86 / 2^13, in fp32 7101 / 2^13.
+// tests: N51
 TEST(PlantedGaps, HalvesDivideByWayOfFp32) {
   FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
   b.esr = true;

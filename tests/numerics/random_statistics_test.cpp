@@ -148,6 +148,7 @@ TEST_P(AddressedBits, StepsOfOneIndexAreIndependent) {
 }
 
 // 1 + d quanta goes up floor(d 2^r) times in 2^r: the sum of n such events, each with variance p (1 - p).
+// tests: G11
 TEST_P(AddressedBits, RoundUpFrequencyIsTheFormulas) {
   // TUTORIAL G11
   constexpr int kFractionBits = 40;

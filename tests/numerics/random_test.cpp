@@ -33,6 +33,7 @@ constexpr KnownAnswer kKnownAnswers[] = {
 };
 // clang-format on
 
+// tests: N340
 TEST(Philox, KnownAnswers) {
   for (const KnownAnswer& k : kKnownAnswers)
     EXPECT_EQ(philox4x32(k.counter, k.key, k.rounds), k.output)
@@ -66,6 +67,7 @@ TEST(Philox, ConstantExpression) {
   EXPECT_EQ(kBits, 0xDEB2u);
 }
 
+// tests: N71, N342
 TEST(RandomBits, LayoutGolden) {
   const RandomBits random{42};
   EXPECT_EQ(random.block(1, 7, 0), (RandomBlock{{0x8821A2A1, 0xDEB27414, 0xE01ED51E, 0x44D5AC84}}));
@@ -106,6 +108,7 @@ TEST(RandomBits, RoundsAreUsed) {
   EXPECT_EQ(random.block(0, 0, 0), kKnownAnswers[3].output);
 }
 
+// tests: N72
 TEST(RandomBits, ProductIndexKeepsTheLaneThroughTheChain) {
   const RandomBits random{42};
   const uint64_t output = (uint64_t{1} << 34) + 13;
@@ -119,6 +122,7 @@ TEST(RandomBits, ProductIndexKeepsTheLaneThroughTheChain) {
 }
 
 // N78: distinct addresses are distinct counters, hence (Philox is a bijection under one key) distinct blocks.
+// tests: N78, N383
 TEST(RandomBits, NoAddressIsUsedTwice) {
   const std::vector<uint32_t> steps = {0, 1, 2, 255, 256, 1u << 24, kOnes};
   const std::vector<uint32_t> operations = {0, 1, 2, 255, 1u << 16, (1u << 24) - 1};

@@ -25,6 +25,7 @@ void check_remainder(const FloatFormat& f, const char* name, uint64_t a, uint64_
       << name << std::hex << " " << a << " " << b;
 }
 
+// tests: N34, N42
 TEST(Rem, ByHand) {
   const auto rem = [](double x, double y) {
     return fp::to_double(kFp16,
@@ -42,6 +43,7 @@ TEST(Rem, ByHand) {
   EXPECT_TRUE(std::signbit(rem(-0.0, 7)));
 }
 
+// tests: G33, N34, N42
 TEST(Rem, SpecialsOfBothPresets) {
   // TUTORIAL G33: with inv on, a worker stops after x REM 0 and after inf REM y.
   FloatingPointBehaviour inv = FloatingPointBehaviour::all_off();

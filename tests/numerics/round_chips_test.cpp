@@ -56,6 +56,7 @@ void for_gaps(const FloatFormat& f, int steps, const Body& body) {
 }
 
 /// Up iff floor(d 2^r) >= R; a zero stays; what moved is inexact, exact numbers (R = 0) included.
+// tests: N11, N18
 TEST(RoundChips, AtLeast) {
   for (const FloatFormat& f : {kFp16, kBf16, kTf32, kE4m3, kE5m2, kF143})
     for (const int r : {1, 3, 6})
@@ -82,6 +83,7 @@ TEST(RoundChips, AtLeast) {
 }
 
 /// |x| + R 2^-r of a normal result's quantum, truncated: in integers, the random bits added to the source.
+// tests: N11, N19
 TEST(RoundChips, RandomBitsThatStayWithTheSource) {
   for (const FloatFormat& f : {kFp16, kE4m3, kE5m2, kF152})
     for (const int r : {1, 4, 7})
@@ -136,6 +138,7 @@ TEST(RoundChips, TheLowestBitsOfASubnormalCount) {
 }
 
 /// A zero, a result rounded to zero, and a flushed one.
+// tests: N27
 TEST(RoundChips, ZerosWithoutSigns) {
   RoundingPolicy p;
   p.signed_zeros = false;
@@ -158,6 +161,7 @@ TEST(RoundChips, ZerosWithoutSigns) {
   EXPECT_EQ(converted(kFp16, -0x1p-20, p, 0).code, 0u);
 }
 
+// tests: N28
 TEST(RoundChips, NansThatBecomeInfinities) {
   RoundingPolicy p;
   p.nan = NanPattern::kInfinity;
@@ -172,6 +176,7 @@ TEST(RoundChips, NansThatBecomeInfinities) {
   EXPECT_EQ(fp::add(kFp16, 0x3C00, 0xFE00, s).code, 0xFC00u);
 }
 
+// tests: N314
 TEST(RoundChips, NansThatKeepTheirSign) {
   RoundingPolicy p;
   p.nan = NanPattern::kSigned;

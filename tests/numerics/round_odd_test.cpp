@@ -75,6 +75,7 @@ Rounded in_fp32(int operation, uint64_t a, uint64_t b, uint64_t c, const Semanti
 /// Sums, products, quotients, roots and fused sums of floats, rounded to odd to fp32 first, then in every mode to fewer
 /// bits, those that a stochastic rounding reads among them: code and flags as if rounded once. Rounded to nearest first
 /// they are not: the same cases show it.
+// tests: N38, N405
 TEST(RoundOdd, ASecondRoundingIsInnocent) {
   Cases cases(61);
   uint64_t guilty = 0, judged = 0;

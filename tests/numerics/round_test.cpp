@@ -61,6 +61,7 @@ TEST(Round, TheSixModesByHand) {
 }
 
 /// 2^-14 (1 - 2^-13) rounds to 2^-14 even with an unbounded exponent: not tiny. 2^-14 (1 - 2^-11) does not.
+// tests: N32
 TEST(Round, TininessAfterRounding) {
   const uint64_t near = (uint64_t{1} << 13) - 1, grid = (uint64_t{1} << 11) - 1;
   EXPECT_EQ(int{half(false, near, -27, RoundingMode::kNearestEven).flags}, int{kInexact});
@@ -72,6 +73,7 @@ TEST(Round, TininessAfterRounding) {
 }
 
 /// Only where the least normal number is rounded up to do the two differ: in that flag alone.
+// tests: N39
 TEST(Round, TininessBeforeRounding) {
   constexpr uint64_t kNear = (uint64_t{1} << 13) - 1;  // 2^-14 (1 - 2^-13)
   RoundingPolicy p;
@@ -87,6 +89,7 @@ TEST(Round, TininessBeforeRounding) {
   EXPECT_EQ(int{round_and_pack(kFp16, {false, -24, 3}, p).flags}, 0);  // tiny, but exact
 }
 
+// tests: N20, N21, N31
 TEST(Round, OverflowByModeAndPolicy) {
   const auto at = [](double quanta, bool negative, RoundingMode mode, Overflow overflow) {
     RoundingPolicy p = RoundingPolicy::ieee(mode);
@@ -117,6 +120,7 @@ TEST(Round, OverflowByModeAndPolicy) {
 }
 
 /// N348: PRNG_SEED 0xdeadbeef, lanes 0..3 of four draws, nanoo off.
+// tests: N31, N348
 TEST(Round, KnownRoundings) {
   struct Row {
     bool negative;
@@ -147,6 +151,7 @@ TEST(Round, KnownRoundings) {
 }
 
 /// Significands of any length and position, jammed tails included, under any policy, against exact arithmetic.
+// tests: N8, N14, N26, N382, N384
 TEST(Round, AnyValueAnyFormatAnyPolicy) {
   Cases cases(31);
   for (int i = 0; i < 20000 && !HasFailure(); ++i) {
@@ -175,6 +180,7 @@ TEST(Round, AnyValueAnyFormatAnyPolicy) {
   }
 }
 
+// tests: N16, N66
 TEST(Round, ZeroKeepsItsSignWhereThereIsOne) {
   for (const auto& [name, f] : oracle::kNamedFormats) {
     EXPECT_EQ(round_and_pack(f, {false, 3, 0}, {}).code, 0u) << name;

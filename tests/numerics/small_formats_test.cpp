@@ -80,6 +80,7 @@ TEST(SmallFormats, StochasticCarries) {
 }
 
 // N443: what has no code becomes the largest number, under every policy, and says so.
+// tests: N21, N442, N443
 TEST(SmallFormats, WhatHasNoCode) {
   const double infinity = INFINITY;
   for (const FloatFormat& f : {kE2m1, kE2m3, kE3m2})

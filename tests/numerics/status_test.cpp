@@ -6,6 +6,7 @@
 namespace softamp {
 namespace {
 
+// tests: N30
 TEST(Status, FlagBitsAreTestFloats) {
   EXPECT_EQ(kInexact, 0x01);
   EXPECT_EQ(kUnderflow, 0x02);
@@ -14,6 +15,7 @@ TEST(Status, FlagBitsAreTestFloats) {
   EXPECT_EQ(kInvalid, 0x10);
 }
 
+// tests: N56
 TEST(Status, RegisterBits) {
   EXPECT_EQ(StatusRegister::encode(kInvalid), 1u);
   EXPECT_EQ(StatusRegister::encode(kDivideByZero), 2u);

@@ -76,11 +76,13 @@ std::vector<uint64_t> telling_gaps(const FloatFormat& f) {
   return {0, 1, f.min_normal_code() - 1, f.min_normal_code(), one - 1, one, f.max_finite_code() - 1};
 }
 
+// tests: N12, N13, N15
 TEST(StochasticCounting, FewBitsEveryTellingGap) {
   for (const FloatFormat f : {kFp16, kBf16, kE4m3, kE5m2, kF143, kF152})
     for (const int r : {1, 2, 3, 4})
       for (const uint64_t gap : telling_gaps(f)) count_gap(f, gap, r, r + 3);
 }
+// tests: N12, N13
 TEST(StochasticCounting, EightBits) {
   for (const uint64_t gap : telling_gaps(kFp16)) count_gap(kFp16, gap, 8, 10);
 }
@@ -89,6 +91,7 @@ TEST(StochasticCounting, ElevenBits) {
 }
 
 /// An exactly representable number never moves, whatever the number: every fp16 code, the extreme numbers.
+// tests: G11, N14
 TEST(StochasticCounting, ExactValuesNeverMove) {
   // TUTORIAL G11
   for (int v = 0; v < 4; ++v)
@@ -107,6 +110,7 @@ TEST(StochasticCounting, ExactValuesNeverMove) {
 }
 
 /// x in (65504, 65536) overflows exactly for the numbers that carry; from 65536 always; at 65504 never.
+// tests: N20
 TEST(StochasticCounting, OverflowEdge) {
   for (const int r : {1, 4, 8, 11}) {
     for (int v = 0; v < 4; ++v) {
@@ -139,6 +143,7 @@ TEST(StochasticCounting, OverflowEdge) {
 }
 
 /// Only the low r bits of the word are read.
+// tests: N15
 TEST(StochasticCounting, HigherBitsOfTheWordAreIgnored) {
   for (const int r : {1, 5, 13, 16, 31}) {
     const Semantics s = semantics(r, StochasticVariant::kCarry);
@@ -155,6 +160,7 @@ TEST(StochasticCounting, HigherBitsOfTheWordAreIgnored) {
 
 /// Mean of (rounded - exact) in quanta over all 2^D remainders and all 2^N numbers, as an exact fraction:
 /// carry 2^-(D+1) - 2^-(N+1) for D >= N; half 2^-(D+1) for D >= N + 1; rne 0 (Fitzgibbon and Felix, ARITH 2025).
+// tests: G11, N17
 TEST(StochasticCounting, BiasIsTheRationalOfTheFormula) {
   // TUTORIAL G11
   const double low = 1.0, quantum = 0x1p-10;

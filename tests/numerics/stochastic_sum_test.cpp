@@ -48,6 +48,7 @@ const std::vector<uint64_t>& replicas() {
   return codes;
 }
 
+// tests: G13
 TEST(StochasticSum, ChainIsADistributionWithTheKnownMoments) {
   // TUTORIAL G13: what one of the twenty sums is expected to be, and how far it scatters
   EXPECT_NEAR(chain().total(), 1, 1e-11);  // the chain's error bound, 4.5e-12, and the summation of it
@@ -64,6 +65,7 @@ TEST(StochasticSum, ChainIsADistributionWithTheKnownMoments) {
   std::printf("exact: mean %.9f sd %.9f\n", chain().mean(), std::sqrt(chain().central_moment(2)));
 }
 
+// tests: G13, N351
 TEST(StochasticSum, MeanOfTheReplicas) {
   // TUTORIAL G13
   double sum = 0;
@@ -73,6 +75,7 @@ TEST(StochasticSum, MeanOfTheReplicas) {
   EXPECT_LE(std::fabs(mean - chain().mean()), 6 * error);  // two-sided normal tail at 6: 2e-9
 }
 
+// tests: G13
 TEST(StochasticSum, VarianceOfTheReplicas) {
   // TUTORIAL G13
   double sum = 0, squares = 0;
@@ -116,6 +119,7 @@ TEST(StochasticSum, ShapeOfTheReplicas) {
 }
 
 /// Nearest even stays at 0.25, which addition 2181 reaches (N351).
+// tests: N351
 TEST(StochasticSum, NearestSwamps) {
   uint64_t sum = 0;
   int last_change = 0;

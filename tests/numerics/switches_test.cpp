@@ -37,6 +37,7 @@ Rounded to_half(double x, const Semantics& s, uint32_t random = 0) {
   return fp::convert(kBinary64, kFp16, bits_of(x), s, random);
 }
 
+// tests: N60, N389
 TEST(Switches, DefaultsAreThePreset) {
   EXPECT_EQ(Semantics::ipu(behaviour(false), IpuSwitches{}), Semantics::ipu(behaviour(false)));
   EXPECT_EQ(IpuSwitches{}.sr_bits, 0);
@@ -111,6 +112,7 @@ TEST(Switches, OverflowRule) {
   expect(stochastic(OverflowRule::kExact, 65505, 0), 0x7BFF, kOflo);
 }
 
+// tests: N24, N45
 TEST(Switches, NanPattern) {
   const auto fresh = [](NanPattern p, const FloatFormat& f) {
     const Semantics s = with(&IpuSwitches::nan_pattern, p);
@@ -172,6 +174,7 @@ TEST(Switches, HalfInfOperand) {
             0x7F800000u);
 }
 
+// tests: N22
 TEST(Switches, InfToHalfFlags) {
   const auto narrowed = [](InfToHalfFlags f, bool nanoo) {
     return fp::convert(kFp32, kFp16, 0x7F800000, with(&IpuSwitches::inf_to_half_flags, f, nanoo));
@@ -204,6 +207,7 @@ TEST(Switches, F32OverflowResult) {
   expect(product(F32OverflowResult::kNanIfNanoo, true), 0x7FC00000, kOflo | kInv);
 }
 
+// tests: N49
 TEST(Switches, OfloWithNanoo) {
   const auto product = [](OfloWithNanoo o, bool nanoo) {
     return fp::mul(kFp16, 0x70E2, 0x70E2, with(&IpuSwitches::oflo_with_nanoo, o, nanoo));  // 10000 * 10000
@@ -213,6 +217,7 @@ TEST(Switches, OfloWithNanoo) {
   expect(product(OfloWithNanoo::kInvOnly, false), 0x7BFF, kOflo);
 }
 
+// tests: N35, N52
 TEST(Switches, PoleFlag) {
   const std::pair<PoleFlag, int> rows[] = {
       {PoleFlag::kDivideByZero, kDiv0}, {PoleFlag::kNone, 0}, {PoleFlag::kInvalid, kInv}};
@@ -260,6 +265,7 @@ TEST(Switches, F32DazAndFtzAndFlushSign) {
   expect(fp::mul(kFp32, 0x00FFFFFF, kHalf, preset(true, true, FlushSign::kSame)), 0x00800000, 0);
 }
 
+// tests: N36, N44, N55, N415
 TEST(Switches, F2iRange) {
   const auto integer = [](IntegerRange r, double x) {
     return fp::to_int32(kFp32, fp::from_double(kFp32, x), with(&IpuSwitches::f2i_range, r));

@@ -35,6 +35,7 @@ uint32_t step(const TensorCore& t, const std::vector<double>& a, double c) {
 }
 
 // N326, N476, N477: F, group, what the sum becomes, order.
+// tests: N326, N476, N477, N478
 TEST(TensorCoreQuarters, Parameters) {
   for (const FloatFormat& f : {kE4m3, kE5m2})
     for (const bool halves : {false, true}) {
@@ -167,6 +168,7 @@ TEST(TensorCoreQuarters, PairsOverflowBeforeC) {
 }
 
 /// tensor_core_operand is the one rounding to nearest even with saturation, of every code that matters.
+// tests: N479
 TEST(TensorCoreQuarters, OperandsAreRoundedOnce) {
   std::mt19937_64 random(7);
   RoundingPolicy saturating = RoundingPolicy::saturating();

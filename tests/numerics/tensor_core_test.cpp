@@ -52,6 +52,7 @@ double chain(Accumulator family, const std::vector<double>& a, const std::vector
 }
 
 // N326, row by row.
+// tests: N326
 TEST(TensorCore, Parameters) {
   struct Row {
     Accumulator family;
@@ -230,6 +231,7 @@ TEST(TensorCore, ExponentsHaveAFloor) {
 }
 
 /// How many bits are kept: c = 1 and products of 2^-n in one group, that vanish one by one or add up.
+// tests: N327, N328
 TEST(TensorCore, BitsTellGenerationsApart) {
   const auto sum = [](Accumulator family, int n) {
     // 2^-12 2^(12 - n): normal numbers in fp16.
@@ -267,6 +269,7 @@ TEST(TensorCore, GroupsTellGenerationsApart) {
 }
 
 /// A sum may fall as a summand grows: the sums are not normalised, and what E gains is lost below.
+// tests: N327
 TEST(TensorCore, SumsAreNotMonotonic) {
   for (const Accumulator family : kFamilies) {
     const TensorCore t = tensor_core(family, kFp16);

@@ -97,6 +97,7 @@ void for_each_setting(Visit visit) {
               }
 }
 
+// tests: N73, N77
 TEST(TileRandom, EverySettingAgreesWithTheModel) {
   const TileRandom start = TileRandom::from_seed(42);
   Xoroshiro128aox coin{1, 2};

@@ -39,6 +39,7 @@ constexpr RoundedGroup kRoundedGroups[] = {
      {}},
 };
 
+// tests: N348
 TEST(TileRandomVectors, FourGroupsOfOneWorker) {
   Xoroshiro128aox worker = Xoroshiro128aox::from_seed_register(0xDEADBEEF);
   const TileWork work{16, true};
@@ -71,6 +72,7 @@ std::vector<uint64_t> lanes_gone_up(TileRandom random, WorkSplit split) {
   return up;
 }
 
+// tests: N349
 TEST(TileRandomVectors, OnePlusAThousandthInOneStream) {
   const auto count = [](Xoroshiro128aox g) { return lanes_gone_up({{g}}, WorkSplit::kOneStream).size(); };
   EXPECT_EQ(count(Xoroshiro128aox::from_seed_register(1)), 111u);
@@ -79,6 +81,7 @@ TEST(TileRandomVectors, OnePlusAThousandthInOneStream) {
   EXPECT_EQ(count(Xoroshiro128aox::for_worker(42, 0, 0, 0)), 97u);
 }
 
+// tests: N349
 TEST(TileRandomVectors, OnePlusAThousandthOnATile) {
   std::vector<uint64_t> up = lanes_gone_up(TileRandom::from_seed(42), WorkSplit::kGrains);
   EXPECT_EQ(up.size(), 98u);
@@ -86,6 +89,7 @@ TEST(TileRandomVectors, OnePlusAThousandthOnATile) {
   EXPECT_EQ(up, (std::vector<uint64_t>{5, 27, 34, 56, 73, 80}));
 }
 
+// tests: N351
 TEST(TileRandomVectors, TenThousandAdditionsInFourLanes) {
   const uint64_t addend = fp::from_double(kFp16, 0.0001);
   const TileWork work{4, true};

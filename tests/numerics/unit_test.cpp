@@ -62,6 +62,7 @@ TEST(FpUnit, FloatsToo) {
   EXPECT_EQ(off.get(Csr::kFpSts), kDiv0);
 }
 
+// tests: N57
 TEST(FpUnit, ExceptionNamesTheLowestLaneThatStops) {
   FpUnit unit(only(&FloatingPointBehaviour::oflo));
   const Half a[4] = {1_h, Half::from_bits(0x7E00), 60000_h, 60000_h}, b[4] = {1_h, 1_h, 60000_h, 60000_h};
@@ -154,6 +155,7 @@ TEST(FpUnit, EndValuesOfTheRunningSum) {
   }
 }
 
+// tests: N73
 TEST(FpUnit, DrawsOncePerRoundedGroupAndOnlyThen) {
   FpUnit unit = stochastic(1);
   Xoroshiro128aox expected = unit.prng();
@@ -194,6 +196,7 @@ TEST(FpUnit, DrawSwitches) {
   EXPECT_EQ(drawing.prng(), expected);
 }
 
+// tests: N57
 TEST(FpUnit, StatusSwitch) {  // sts_when_disabled
   IpuSwitches w;
   w.sts_when_disabled = false;

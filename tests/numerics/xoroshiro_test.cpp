@@ -41,6 +41,7 @@ const Outputs kOutputs[] = {
      {0xFFFFBFFE00003FF9, 0x0F023FE1F0F3BFDE, 0x2FA045DDD037BDD8, 0xE3B45516F2A3E1E6}},
 };
 
+// tests: N74, N347
 TEST(Xoroshiro128aox, Outputs) {
   for (const Outputs& row : kOutputs) {
     Xoroshiro128aox g = row.start;
@@ -49,6 +50,7 @@ TEST(Xoroshiro128aox, Outputs) {
   }
 }
 
+// tests: N347
 TEST(Xoroshiro128aox, States) {
   Xoroshiro128aox g{1, 2};
   g.discard(6);
@@ -59,6 +61,7 @@ TEST(Xoroshiro128aox, States) {
   EXPECT_EQ(g, (Xoroshiro128aox{0xCA560FFD423AE2A5, 0xCB6D72C8691DA282}));
 }
 
+// tests: N347
 TEST(Xoroshiro128aox, JumpToTheGoldenStates) {
   EXPECT_EQ(jumped({1, 2}, 1000), (Xoroshiro128aox{0x568C1293619D77EF, 0xADC1D98BF03FF071}));
   EXPECT_EQ(jumped({1, 2}, 1000000), (Xoroshiro128aox{0xCA560FFD423AE2A5, 0xCB6D72C8691DA282}));
@@ -166,6 +169,7 @@ TEST(Xoroshiro128aox, Registers) {
   EXPECT_EQ(Xoroshiro128aox::from_registers(g.registers()), g);
 }
 
+// tests: N75
 TEST(Xoroshiro128aox, SeedRegister) {
   EXPECT_EQ(Xoroshiro128aox::from_seed_register(0xDEADBEEF), (Xoroshiro128aox{0x21524110DEADBEEF, 0x48221BD5B7DDE42A}));
   EXPECT_EQ(Xoroshiro128aox::from_seed_register(1), (Xoroshiro128aox{0xFFFFFFFE00000001, 0xFFFFC00000003FFF}));
@@ -211,6 +215,7 @@ constexpr WorkerSeed kWorkerSeeds[] = {
 };
 // clang-format on
 
+// tests: N76, N350
 TEST(Xoroshiro128aox, WorkerSeeds) {
   for (const WorkerSeed& row : kWorkerSeeds) {
     Xoroshiro128aox g = Xoroshiro128aox::for_worker(row.master_seed, row.modifier, row.tile, row.worker);

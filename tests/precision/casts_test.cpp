@@ -99,6 +99,7 @@ TEST(Picture, NamesOfTypes) {
   EXPECT_FALSE(dtype_of(ElementType::kVariant).has_value());
 }
 
+// tests: N291
 TEST(Casts, AreSharedNamedAndStandBehindTheirProducers) {
   const Graph graph = small_graph();
   const OpGraph picture = op_graph(graph, Strings{"Exp", "Neg"});
@@ -140,6 +141,7 @@ TEST(Casts, NamesThatAreTakenGetANumber) {
   EXPECT_EQ(plan.casts[0].name, "x-0-CastToFp16_2");
 }
 
+// tests: N291
 TEST(Casts, ACastThatIsThereIsShared) {
   GraphBuilder b;
   const Port x = b.placeholder("x", kFloat32, {2, 2});
@@ -190,6 +192,7 @@ TEST(Casts, DeviceAndLayerBelongToAnyNode) {
   EXPECT_NE(text(graph).find("{device='/cpu:0', layer='head'}"), std::string::npos) << text(graph);
 }
 
+// tests: N290, N388
 TEST(Casts, OfRandomGraphsAreConsistentSharedAndDoneOnce) {
   for (int i = 0; i < dags(100000); ++i) {
     const uint64_t seed = 1000003u * static_cast<uint64_t>(i);

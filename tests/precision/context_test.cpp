@@ -39,7 +39,8 @@ class Environment {
 
 // ---- lists: MIXED_PRECISION T07, T08
 
-TEST(Lists, SizesAndNoConflicts) {  // MIXED_PRECISION T07
+// tests: T07, X4
+TEST(Lists, SizesAndNoConflicts) {
   const OpLists now = OpLists::tf_2_3(), old = OpLists::tf_2019(), mkl = OpLists::mkl();
   EXPECT_EQ(now.allow.size(), 26u);  // 19, 2 of CUDA 9.1, 5 of cuDNN 7.6.2
   EXPECT_EQ(now.infer.size(), 43u);
@@ -64,7 +65,8 @@ TEST(Lists, SizesAndNoConflicts) {  // MIXED_PRECISION T07
   EXPECT_STREQ(name_of(OpClass::kUnlisted), "unlisted");
 }
 
-TEST(Lists, AreThoseOfTheDataFile) {  // MIXED_PRECISION T07
+// tests: T07
+TEST(Lists, AreThoseOfTheDataFile) {
   const std::filesystem::path file =
       data_folder().value_or(std::filesystem::path(SOFTAMP_SOURCE_DIR) / "../shared/data") / "op_lists/tf_2_3.json";
   std::ifstream in(file);
@@ -86,7 +88,8 @@ TEST(Lists, AreThoseOfTheDataFile) {  // MIXED_PRECISION T07
   EXPECT_EQ(OpLists::mkl().allow, mkl);
 }
 
-TEST(Lists, ByNameOldAndNew) {  // MIXED_PRECISION T07
+// tests: T07
+TEST(Lists, ByNameOldAndNew) {
   OpLists lists = OpLists::preset("r2.3");
   EXPECT_EQ(lists, OpLists::preset("2.3"));
   EXPECT_EQ(OpLists::preset("2019"), OpLists::tf_2019());
@@ -105,7 +108,8 @@ TEST(Lists, ByNameOldAndNew) {  // MIXED_PRECISION T07
     EXPECT_NE(lists.paint_buckets().find(title), std::string::npos) << title;
 }
 
-TEST(Lists, TheEnvironmentIsReadWhereAskedFor) {  // MIXED_PRECISION T07
+// tests: T07
+TEST(Lists, TheEnvironmentIsReadWhereAskedFor) {
   const Environment environment({{"ALLOWLIST_ADD", "Exp, Foo,"},
                                  {"DENYLIST_REMOVE", "Exp"},
                                  {"WHITELIST_REMOVE", "Foo"},  // the old spelling acts after the new
@@ -122,7 +126,8 @@ TEST(Lists, TheEnvironmentIsReadWhereAskedFor) {  // MIXED_PRECISION T07
             "Op lists have conflicting entries: 'MatMul' is in allow and de");
 }
 
-TEST(Context, TheRewriteObeysTheContextsGpu) {  // MIXED_PRECISION T15
+// tests: T15
+TEST(Context, TheRewriteObeysTheContextsGpu) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat32, {2, 2});
   b.add("Identity", {b.add("MatMul", {x, x}, {}, "product")}, {}, "y");
@@ -170,7 +175,8 @@ struct Log {
   }
 };
 
-TEST(Context, RewriteOnAndOff) {  // MIXED_PRECISION T01
+// tests: T01
+TEST(Context, RewriteOnAndOff) {
   Log log;
   MixedPrecisionContext context(log.sink());
   EXPECT_FALSE(context.graph_rewrite_enabled());
@@ -184,7 +190,8 @@ TEST(Context, RewriteOnAndOff) {  // MIXED_PRECISION T01
                                "disabled."});
 }
 
-TEST(Context, OneMechanismOfTensorFlowOnly) {  // MIXED_PRECISION T04
+// tests: T04
+TEST(Context, OneMechanismOfTensorFlowOnly) {
   MixedPrecisionContext context;
   context.set_global_policy("mixed_float16");
   EXPECT_EQ(refusal<ApiConflictError>([&] { context.enable_graph_rewrite(); }).substr(0, 134),
@@ -210,7 +217,8 @@ TEST(Context, OneMechanismOfTensorFlowOnly) {  // MIXED_PRECISION T04
   EXPECT_NO_THROW(context.set_global_policy("mixed_float16"));
 }
 
-TEST(Context, GaudisConversionGoesWithNeither) {  // MIXED_PRECISION H20
+// tests: H20
+TEST(Context, GaudisConversionGoesWithNeither) {
   MixedPrecisionContext context;
   context.enable_bfloat16_conversion(Recipe::basic());
   EXPECT_THROW(context.enable_graph_rewrite(), ApiConflictError);
@@ -226,7 +234,8 @@ TEST(Context, GaudisConversionGoesWithNeither) {  // MIXED_PRECISION H20
             "The bfloat16 conversion cannot be enabled, because the mixed precision graph rewrite i");
 }
 
-TEST(Context, SessionsThatAreThereAreNotAffected) {  // MIXED_PRECISION T05
+// tests: T05
+TEST(Context, SessionsThatAreThereAreNotAffected) {
   Log log;
   MixedPrecisionContext context(log.sink());
   context.enable_graph_rewrite();
@@ -240,7 +249,8 @@ TEST(Context, SessionsThatAreThereAreNotAffected) {  // MIXED_PRECISION T05
                                "enable_mixed_precision_graph_rewrite() will not affect these Sessions."});
 }
 
-TEST(Context, ItsExecutorsAreSessions) {  // MIXED_PRECISION T05
+// tests: T05
+TEST(Context, ItsExecutorsAreSessions) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat32, {2, 2});
   b.add("Neg", {b.add("MatMul", {x, x}, {}, "product")}, {}, "end");
@@ -264,7 +274,8 @@ TEST(Context, ItsExecutorsAreSessions) {  // MIXED_PRECISION T05
   EXPECT_EQ(plain->graph(), graph) << "not affected";
 }
 
-TEST(Context, GlobalPolicy) {  // MIXED_PRECISION K05, K11
+// tests: K05, K11
+TEST(Context, GlobalPolicy) {
   MixedPrecisionContext context;
   EXPECT_EQ(context.global_policy().name(), "float32");
   context.set_global_policy("mixed_bfloat16");
@@ -281,7 +292,8 @@ TEST(Context, GlobalPolicy) {  // MIXED_PRECISION K05, K11
       "behavior, call \"tf.compat.v1.keras.layers.enable_v2_dtype_behavior()\"");
 }
 
-TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05, T04
+// tests: K05, T04
+TEST(Context, PolicyScopes) {
   Log log;
   MixedPrecisionContext context(log.sink());
   try {
@@ -313,6 +325,7 @@ TEST(Context, PolicyScopes) {  // MIXED_PRECISION K05, T04
   EXPECT_EQ(log.lines[0].substr(0, 6), "ERROR ");
 }
 
+// tests: K21
 TEST(Context, ADeviceThatIsThereIsNamed) {  // MIXED_PRECISION K21: as training on a GPU names it
   using precision_detail::device_check;
   const std::string device = "NVIDIA H100, compute capability 9.0";
@@ -323,7 +336,8 @@ TEST(Context, ADeviceThatIsThereIsNamed) {  // MIXED_PRECISION K21: as training 
   EXPECT_FALSE(device_check("mixed_bfloat16", 6.0, device));
 }
 
-TEST(Context, DevicesAreCheckedOnce) {  // MIXED_PRECISION K21
+// tests: K21
+TEST(Context, DevicesAreCheckedOnce) {
   const auto first = [](const char* policy, double capability) {
     Log log;
     MixedPrecisionContext context(log.sink());
@@ -346,6 +360,7 @@ ExecutorOptions ieee() {
   return o;
 }
 
+// tests: T01, T06, T13
 TEST(Functions, OnlyFunctionsAreRewritten) {  // MIXED_PRECISION T01, T13: [[1]] times 2^10, squared
   GraphBuilder b;
   const Port v = b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{1, 1}}}, "v");

@@ -48,6 +48,7 @@ TEST(Fp8Recipe, OperandsAreThoseOfTheSystems) {
   EXPECT_EQ(deepseek.promote_every, 128);
 }
 
+// tests: N502
 TEST(Fp8Recipe, EveryFieldIsReadBack) {
   const std::string text = R"({"name": "mine", "about": "all fields", "fprop": {"input": "e5m2", "weight": ""},
     "dgrad": {"weight": "e4m3:rounding=stochastic"}, "wgrad": {"gradient": "e2m1", "input": "e3m2"},

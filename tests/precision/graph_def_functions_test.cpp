@@ -87,6 +87,7 @@ std::vector<std::string> functions_named_in(const std::multiset<std::string>& wo
   return {names.begin(), names.end()};
 }
 
+// tests: T08
 TEST(GraphDefFunctions, AnswersOfTensorFlowItself) {  // MIXED_PRECISION T08, T16
   std::ifstream in(SOFTAMP_SOURCE_DIR "/tests/precision/tensorflow_functions.txt");
   int graphs = 0;
@@ -111,7 +112,8 @@ TEST(GraphDefFunctions, AnswersOfTensorFlowItself) {  // MIXED_PRECISION T08, T1
   EXPECT_GT(half_units, 500u);
 }
 
-TEST(GraphDefFunctions, EveryMechanismEntersACall) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(GraphDefFunctions, EveryMechanismEntersACall) {
   for (const bool by_name : {false, true}) {
     const std::string text =
         kInput +
@@ -192,7 +194,8 @@ TEST(GraphDefFunctions, WrittenOutGraphsRunAlike) {
   }
 }
 
-TEST(GraphDefFunctions, WhatIsNotWrittenOutIsRewrittenInsideAndNamed) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(GraphDefFunctions, WhatIsNotWrittenOutIsRewrittenInsideAndNamed) {
   const auto marked = [](std::string function, const std::string& mark) {
     return function.insert(function.rfind('}'), "attr { key: \"" + mark + "\" value { b: true } } ");
   };
@@ -245,7 +248,8 @@ std::string list_text(bool go_lower) {
          library_text(cond + body);
 }
 
-TEST(GraphDefFunctions, ListsOfTensorsHaveOneTypeThroughLoops) {  // MIXED_PRECISION T16
+// tests: T16
+TEST(GraphDefFunctions, ListsOfTensorsHaveOneTypeThroughLoops) {
   for (const char* mechanism : {"tensorflow", "tensorflow=2019", "recipe=full", "recipe=basic", "policy=mixed_float16",
                                 "level=O2", "level=O1"}) {
     const Mechanism m = Mechanism::parse(mechanism);
@@ -261,7 +265,8 @@ TEST(GraphDefFunctions, ListsOfTensorsHaveOneTypeThroughLoops) {  // MIXED_PRECI
   EXPECT_TRUE(rewritten(graph_of(list_text(true)), {"out"}, by_tensorflow).low.contains("all.element_dtype"));
 }
 
-TEST(GraphDefFunctions, TypesThatDisagreeAreRefusedBeforeAnythingIsWritten) {  // MIXED_PRECISION T16
+// tests: T16
+TEST(GraphDefFunctions, TypesThatDisagreeAreRefusedBeforeAnythingIsWritten) {
   const std::string good = list_text(false);
   const GraphDefFile original = graph_of(good);
   const auto fault = [&](const std::string& is, const std::string& becomes) {

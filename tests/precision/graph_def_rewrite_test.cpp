@@ -150,6 +150,7 @@ TEST(GraphDefPicture, WhatIsWrongWithANodeIsNamed) {
 
 // ---------------------------------------------------------------------------------------------------- rewriting
 
+// tests: N290
 TEST(GraphDefApply, CastsAttributesAndInputsToTheLetter) {
   const GraphDefFile graph =
       graph_of(node_text("x", "Placeholder", {}, {{"dtype", "type: DT_FLOAT"}}, "device: \"/gpu:1\" ") +
@@ -409,7 +410,8 @@ TEST(GraphDefTensorFlow, VectorOfListsInAFile) {
   EXPECT_EQ(half_nodes(rewritten.op_graph()), (Strings{"clr2", "allow1", "clr3"}));
 }
 
-TEST(GraphDefTensorFlow, TwoDenseLayers) {  // MIXED_PRECISION T17
+// tests: T17
+TEST(GraphDefTensorFlow, TwoDenseLayers) {
   const GraphDefFile graph = GraphDefFile::load(kExample);
   const OpGraph picture = graph.op_graph(Strings{"loss/Mean"});
   const Colouring colours = colour_tensorflow(picture, OpLists::tf_2_3());
@@ -420,7 +422,8 @@ TEST(GraphDefTensorFlow, TwoDenseLayers) {  // MIXED_PRECISION T17
   EXPECT_EQ(plan.casts_to_low_counted(), 1) << "x";
 }
 
-TEST(GraphDefTensorFlow, AnswersOfTensorFlowItself) {  // MIXED_PRECISION T08, T16
+// tests: T08, T16
+TEST(GraphDefTensorFlow, AnswersOfTensorFlowItself) {
   std::ifstream in(SOFTAMP_SOURCE_DIR "/tests/precision/tensorflow_pass.txt");
   int graphs = 0;
   size_t half_units = 0, casts_compared = 0;

@@ -18,7 +18,8 @@ using enum DType;
 
 // ---- Names and settings ----------------------------------------------------------------------------------------
 
-TEST(Levels, NamesAndWhatIsRefused) {  // MIXED_PRECISION M02
+// tests: M02
+TEST(Levels, NamesAndWhatIsRefused) {
   for (const AmpLevel level : {AmpLevel::kO0, AmpLevel::kO1, AmpLevel::kO2, AmpLevel::kO3, AmpLevel::kAuto})
     EXPECT_EQ(parse_amp_level(name_of(level)), level);
   EXPECT_STREQ(name_of(AmpLevel::kAuto), "auto");
@@ -30,7 +31,8 @@ TEST(Levels, NamesAndWhatIsRefused) {  // MIXED_PRECISION M02
         << bad;
 }
 
-TEST(Levels, SettingsOfTheTable) {  // MIXED_PRECISION M02
+// tests: M02, X10
+TEST(Levels, SettingsOfTheTable) {
   const auto expect = [](AmpLevel level, DType cast, bool keep, const char* scale) {
     const AmpSettings s = amp_settings(level);
     EXPECT_EQ(s.level, level);
@@ -49,7 +51,8 @@ TEST(Levels, SettingsOfTheTable) {  // MIXED_PRECISION M02
             "amp_level O2: low precision is float64; expected float16 or bfloat16");
 }
 
-TEST(Levels, AutoIsTheTargetsLevel) {  // MIXED_PRECISION M16
+// tests: M16
+TEST(Levels, AutoIsTheTargetsLevel) {
   EXPECT_EQ(amp_settings(AmpLevel::kAuto, "GPU").level, AmpLevel::kO2);
   EXPECT_EQ(amp_settings(AmpLevel::kAuto, "Ascend").level, AmpLevel::kO3);
   EXPECT_EQ(refusal<std::invalid_argument>([] { amp_settings(AmpLevel::kAuto, "CPU"); }),
@@ -57,7 +60,8 @@ TEST(Levels, AutoIsTheTargetsLevel) {  // MIXED_PRECISION M16
   EXPECT_EQ(amp_settings(AmpLevel::kO2, "CPU").level, AmpLevel::kO2);  // TUTORIAL X9: other levels run anywhere
 }
 
-TEST(Levels, Rules) {  // MIXED_PRECISION M02
+// tests: M02
+TEST(Levels, Rules) {
   const LayerRule o0 = layer_rule(amp_settings(AmpLevel::kO0)), o2 = layer_rule(amp_settings(AmpLevel::kO2)),
                   o3 = layer_rule(amp_settings(AmpLevel::kO3));
   EXPECT_EQ(o0("dense", "d").compute, kFloat32);
@@ -79,7 +83,8 @@ TEST(Levels, Rules) {  // MIXED_PRECISION M02
   }
 }
 
-TEST(Levels, O1Lists) {  // MIXED_PRECISION M02
+// tests: M02, X10
+TEST(Levels, O1Lists) {
   const auto words = [](std::span<const std::string> list) { return Names(list.begin(), list.end()); };
   EXPECT_EQ(words(o1_white_operations()),
             (Names{"Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "Conv2DBackpropInput", "MatMul",
@@ -146,7 +151,8 @@ Graph two_layers() {
   return b.build();
 }
 
-TEST(Layers, TwoDenseLayersUnderO2) {  // MIXED_PRECISION M04
+// tests: M04
+TEST(Layers, TwoDenseLayersUnderO2) {
   const Graph graph = two_layers();
   const GraphRewrite done = rewrite_level(graph, {"loss"}, AmpLevel::kO2);
   EXPECT_NO_THROW(verify(done.graph));
@@ -165,7 +171,8 @@ TEST(Layers, TwoDenseLayersUnderO2) {  // MIXED_PRECISION M04
   EXPECT_EQ(rewrite_level(graph, {"loss"}, AmpLevel::kO0).graph, graph);
 }
 
-TEST(Layers, TwoDenseLayersUnderO1) {  // MIXED_PRECISION M02
+// tests: M02
+TEST(Layers, TwoDenseLayersUnderO1) {
   // White: products and ReLU, and the two cells whole; a cast to float32 behind the last of them.
   const GraphRewrite done = rewrite_level(two_layers(), {"loss"}, AmpLevel::kO1);
   EXPECT_EQ(low_nodes(done.report), (Names{"d0/MatMul", "d0/BiasAdd", "Relu", "d1/MatMul", "d1/BiasAdd"}));
@@ -261,7 +268,8 @@ Graph network(const std::string& name) {
   return build_model(info.build, options).graph;
 }
 
-TEST(Networks, O2LeavesBatchNormAndTheLossAlone) {  // MIXED_PRECISION M04
+// tests: M04
+TEST(Networks, O2LeavesBatchNormAndTheLossAlone) {
   const Graph graph = network("resnet8");
   const Names fetches{"logits", "loss"};
   for (const DType low : {kFloat16, kBFloat16}) {
@@ -436,7 +444,8 @@ void expect_settled(const OpGraph& after, const Colouring& c, const std::string&
   ASSERT_TRUE(second.casts.empty() && second.retyped.empty()) << place;
 }
 
-TEST(AnyGraph, ColoursByLayers) {  // MIXED_PRECISION M04
+// tests: M04
+TEST(AnyGraph, ColoursByLayers) {
   int64_t converted = 0;
   for (int i = 0; i < kDags / 2; ++i) {
     const uint64_t seed = 7919u * static_cast<uint64_t>(i) + 1;

@@ -33,7 +33,8 @@ Names low_nodes(const Graph& graph) {
 }
 
 /// Of a network "d" and labels: the layers that O2 leaves in float32 are those of the loss.
-TEST(LossLayers, LossesAreRecognisedByWhatTheyCompare) {  // MIXED_PRECISION M04
+// tests: M04
+TEST(LossLayers, LossesAreRecognisedByWhatTheyCompare) {
   using MakesLoss = std::function<Port(GraphBuilder&, Port network, Port labels)>;
   const auto mean = [](GraphBuilder& b, Port p, const char* name) { return b.add("Mean", {p}, {}, name); };
   const std::pair<const char*, MakesLoss> losses[] = {
@@ -82,7 +83,8 @@ TEST(LossLayers, LossesAreRecognisedByWhatTheyCompare) {  // MIXED_PRECISION M04
 }
 
 /// What ends a network with a mean or a sum, and is none.
-TEST(LossLayers, WhatHasNoLabelsIsNoLoss) {  // MIXED_PRECISION M04
+// tests: M04
+TEST(LossLayers, WhatHasNoLabelsIsNoLoss) {
   const auto low = [](const auto& head) {
     GraphBuilder b;
     const Port x = b.placeholder("x", kFloat32, {2, 3});

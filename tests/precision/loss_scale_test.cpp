@@ -66,7 +66,8 @@ class Patient : public LossScaleRule {
   }
 };
 
-TEST(Vectors, ARuleOfTheUsersOwn) {  // MIXED_PRECISION T02
+// tests: T02
+TEST(Vectors, ARuleOfTheUsersOwn) {
   const LossScaleOptions own = LossScaleOptions::own(std::make_shared<Patient>(), 16, "patient");
   EXPECT_EQ(scales(LossScale(own), "TFFFFTF"), "19 19 9.5 9.5 4.75 7.75 7.75");
   LossScale machine(own);
@@ -240,10 +241,13 @@ void compare_preset(const LossScaleOptions& preset, const std::vector<double>& i
   EXPECT_EQ(steps, static_cast<int64_t>(5 * initials.size()) * ((1 << 17) - 2));
 }
 
+// tests: N250, N251, N253
 TEST(AllSequences, TensorFlow) {
   compare_preset<TensorFlowModel>(LossScaleOptions::tensorflow(), {0x1p15, 16, 0x1p120});
 }
+// tests: N250, N251
 TEST(AllSequences, Keras) { compare_preset<TensorFlowModel>(LossScaleOptions::keras(), {0x1p15, 48}); }
+// tests: N250, N251
 TEST(AllSequences, MindSpore) { compare_preset<MindSporeModel>(LossScaleOptions::mindspore(), {0x1p24, 16, 0x1p124}); }
 TEST(AllSequences, Torch) {
   compare_preset<TorchModel>(LossScaleOptions::torch(), {0x1p16, 0x1p-145, 0x1p124, static_cast<double>(kLargest)});
@@ -255,6 +259,7 @@ TEST(AllSequences, GraphcoreAutomatic) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+// tests: N252
 TEST(Ends, CapsAndFloors) {
   // TensorFlow: the product has to be finite, else the scale stays; MindSpore: ours stops at the largest number.
   EXPECT_EQ(LossScale(with(LossScaleOptions::tensorflow(), 0x1p127, 1)).state().scale, 0x1p127f);
@@ -276,6 +281,7 @@ TEST(Ends, CapsAndFloors) {
   EXPECT_EQ(after(with(LossScaleOptions::tensorflow(), 1.5, 1), false), 1);
 }
 
+// tests: N252
 TEST(Ends, TheProductIsRoundedToFloat32Once) {
   LossScaleOptions o = with(LossScaleOptions::torch(), 1, 1);
   o.growth = 1.1;
@@ -296,6 +302,7 @@ TEST(Ends, TheProductIsRoundedToFloat32Once) {
   EXPECT_EQ(beyond.scale(), 0x1p127f);
 }
 
+// tests: N252
 TEST(Ends, MindSporeGivesUpAfterAThousandOverflowsInARow) {
   LossScale machine(LossScaleOptions::mindspore());
   for (int i = 0; i < 1000; ++i) ASSERT_FALSE(machine.update(step(false)));
@@ -319,6 +326,7 @@ TEST(Ends, OthersNeverGiveUp) {
   }
 }
 
+// tests: N253
 TEST(Histogram, TheShareDecidesAtTheEndOfAWindow) {
   const LossScaleOptions als = LossScaleOptions::graphcore_automatic();
   // Exactly the threshold: 1 of 100,000 does not exceed 1e-5; 2 do.
@@ -339,6 +347,7 @@ TEST(Histogram, TheShareDecidesAtTheEndOfAWindow) {
   EXPECT_TRUE(LossScale(als).update({false, 10, 10}));  // the vendor's never skips
 }
 
+// tests: N253
 TEST(Histogram, ImpossibleCountsAreRefused) {
   LossScale machine(LossScaleOptions::graphcore_automatic());
   for (const auto& [elements, above] : {std::pair<int64_t, int64_t>{-1, 0}, {5, -1}, {5, 6}}) {
@@ -348,6 +357,7 @@ TEST(Histogram, ImpossibleCountsAreRefused) {
   EXPECT_EQ(machine.state(), LossScale::State{});
 }
 
+// tests: X6
 TEST(Presets, TheTable) {
   struct Row {
     const char* name;
@@ -531,6 +541,7 @@ bool overflows_fp16(float x) {
   return fp::convert(kFp32, kFp16, std::bit_cast<uint32_t>(x), Semantics::ieee()).flags & kOverflow;
 }
 
+// tests: G23
 TEST(FindMax, LargestPowerOfTwoThatFits) {
   // TUTORIAL G23, for every positive fp16 number as the largest gradient of a tensor.
   for (uint32_t code = 1; code <= 0x7BFF; ++code) {
@@ -547,6 +558,7 @@ TEST(FindMax, LargestPowerOfTwoThatFits) {
   }
 }
 
+// tests: G23
 TEST(FindMax, Ends) {
   // TUTORIAL G23
   EXPECT_EQ(find_max_loss_scale([](double) { return true; }), 0);
@@ -555,6 +567,7 @@ TEST(FindMax, Ends) {
   EXPECT_EQ(find_max_loss_scale([](double scale) { return scale > 1; }), 1);
 }
 
+// tests: X14
 TEST(FindMax, MindSporeStartsThreeStepsTooHigh) {
   // TUTORIAL X14: logit gradients of LeNet5 are up to 0.9 / 32; from 2^24 the first scale that is finite in fp16 is
   // 2^21.

@@ -136,7 +136,8 @@ Graph small_net() {
   return b.build();
 }
 
-TEST(Mechanism, APolicyMayBeFloat64) {  // MIXED_PRECISION K01
+// tests: K01
+TEST(Mechanism, APolicyMayBeFloat64) {
   const Mechanism m = Mechanism::parse("policy=float64");
   EXPECT_EQ(m.low_dtype(), kFloat64);
   EXPECT_EQ(m.loss_scale().name, "none");
@@ -147,6 +148,7 @@ TEST(Mechanism, APolicyMayBeFloat64) {  // MIXED_PRECISION K01
 }
 
 // Every mechanism acts on the same finished graph; what it makes of it is what its own header says.
+// tests: H21, N388
 TEST(Mechanism, EachActsOnAFinishedGraph) {
   // MIXED_PRECISION H21
   const Graph graph = small_net();

@@ -25,7 +25,8 @@ Colouring colour(const OpGraph& g, const Recipe& r) { return colour_recipe(g, r)
 
 // ---- The published vectors ------------------------------------------------------------------------------------------
 
-TEST(Vectors, TwoDenseLayers) {  // MIXED_PRECISION H03, H04, H05, H08
+// tests: H03, H04, H05, H08
+TEST(Vectors, TwoDenseLayers) {
   const OpGraph net = dense_net_picture();
   const auto check = [&](const Recipe& recipe, const std::string& expected_groups, const std::string& expected_casts,
                          size_t n) {
@@ -58,7 +59,8 @@ OpGraph residual_net() {
       .graph();
 }
 
-TEST(Vectors, StrictAndConditionalAdditions) {  // MIXED_PRECISION H05, H06, H07
+// tests: H05, H06, H07
+TEST(Vectors, StrictAndConditionalAdditions) {
   const OpGraph net = residual_net();
   const Colouring full = colour(net, Recipe::full());
   EXPECT_EQ(converted(net, full), "mm add r");
@@ -75,7 +77,8 @@ TEST(Vectors, StrictAndConditionalAdditions) {  // MIXED_PRECISION H05, H06, H07
   EXPECT_EQ(reason_of(net, b, "mm"), "allow list");
 }
 
-TEST(Vectors, NameScopes) {  // MIXED_PRECISION H09, H18, H19
+// tests: H09, H18, H19
+TEST(Vectors, NameScopes) {
   const OpGraph net = NetSketch()
                           .add("x", "Placeholder")
                           .add("net/KEEP_FP32_PRECISION/MatMul", "MatMul", {"x", "x"})
@@ -92,7 +95,8 @@ TEST(Vectors, NameScopes) {  // MIXED_PRECISION H09, H18, H19
             "kept by pattern '.*KEEP_FP32_PRECISION.*'");
 }
 
-TEST(Vectors, BertsPatternsOn24Layers) {  // MIXED_PRECISION H10, H17
+// tests: H10, H17
+TEST(Vectors, BertsPatternsOn24Layers) {
   NetSketch sketch;
   sketch.add("x", "Placeholder");
   std::string expected;
@@ -111,7 +115,8 @@ TEST(Vectors, BertsPatternsOn24Layers) {  // MIXED_PRECISION H10, H17
 
 // ---- Rules ----------------------------------------------------------------------------------------------------------
 
-TEST(Rules, ConditionalNodesFollowChainsBothWays) {  // MIXED_PRECISION H06
+// tests: H06
+TEST(Rules, ConditionalNodesFollowChainsBothWays) {
   const OpGraph net = NetSketch()
                           .add("x", "Placeholder")
                           .add("a", "Reshape", {"x"})
@@ -130,7 +135,8 @@ TEST(Rules, ConditionalNodesFollowChainsBothWays) {  // MIXED_PRECISION H06
   EXPECT_EQ(reason_of(net, c, "f"), "no neighbour is converted");
 }
 
-TEST(Rules, StrictNodesOfVariablesAndConstantsJoin) {  // MIXED_PRECISION H07
+// tests: H07
+TEST(Rules, StrictNodesOfVariablesAndConstantsJoin) {
   const OpGraph net = NetSketch()
                           .add("v", "VariableV2")
                           .add("k", "Const")
@@ -151,7 +157,8 @@ TEST(Rules, StrictNodesOfVariablesAndConstantsJoin) {  // MIXED_PRECISION H07
   EXPECT_EQ(reason_of(net, c, "k"), "a constant stays as it is");
 }
 
-TEST(Rules, AllowBeforeStrictBeforeConditional) {  // MIXED_PRECISION H07
+// tests: H07
+TEST(Rules, AllowBeforeStrictBeforeConditional) {
   Recipe r;
   r.allow = {"A", "B", "C"};
   r.strict = {"B", "D"};
@@ -163,7 +170,8 @@ TEST(Rules, AllowBeforeStrictBeforeConditional) {  // MIXED_PRECISION H07
   EXPECT_EQ(converted(net, c), "b c");
 }
 
-TEST(Rules, ExceptionsGoBeforeLists) {  // MIXED_PRECISION H09, H10
+// tests: H09, H10, X12
+TEST(Rules, ExceptionsGoBeforeLists) {
   const OpGraph net = NetSketch()
                           .add("x", "Placeholder")
                           .add("conv", "Conv2D", {"x", "x"})
@@ -180,7 +188,8 @@ TEST(Rules, ExceptionsGoBeforeLists) {  // MIXED_PRECISION H09, H10
   EXPECT_EQ(converted(net, colour(net, r)), "twice") << "search";
 }
 
-TEST(Rules, SomeNodesAreNeverConvertedThoughForced) {  // MIXED_PRECISION H02, H04, H10
+// tests: H02, H04, H10
+TEST(Rules, SomeNodesAreNeverConvertedThoughForced) {
   constexpr ElementType kFloat = ElementType::kFloat;
   const OpGraph net = NetSketch()
                           .add("x", "Placeholder")
@@ -216,7 +225,8 @@ TEST(Rules, SomeNodesAreNeverConvertedThoughForced) {  // MIXED_PRECISION H02, H
 }
 
 // Edges that stay float32, or were never, join nothing: statistics of a norm, numbers of elements.
-TEST(Rules, OnlyConvertedTensorsJoin) {  // MIXED_PRECISION H08
+// tests: H08
+TEST(Rules, OnlyConvertedTensorsJoin) {
   const auto gives_numbers = [](OpNode& n) {
     n.output_types = {ElementType::kInt32};
     n.output_units = {OpNode::kNoUnit};
@@ -254,7 +264,7 @@ Graph dense_net() {
   return g.build();
 }
 
-// MIXED_PRECISION H03, H22
+// tests: H03, H22
 TEST(Convert, GraphAndReport) {
   const Graph before = dense_net();
   const Strings fetches = {"Mean"};
@@ -281,7 +291,8 @@ TEST(Convert, GraphAndReport) {
   }
 }
 
-TEST(Convert, ACastOfTheScriptSaysItsTypes) {  // MIXED_PRECISION H02
+// tests: H02
+TEST(Convert, ACastOfTheScriptSaysItsTypes) {
   GraphBuilder g;
   const Port low = g.add("Cast", {g.placeholder("x", kFloat32, {2})}, {{"DstT", kBFloat16}}, "low");
   g.add("Cast", {low}, {{"DstT", kFloat32}}, "back");
@@ -296,7 +307,8 @@ TEST(Convert, ACastOfTheScriptSaysItsTypes) {  // MIXED_PRECISION H02
   EXPECT_EQ(r.values[1].values(), (std::vector<double>{1, 1 + 0x1p-7}));
 }
 
-TEST(Convert, FetchesStayFloat32) {  // MIXED_PRECISION H04
+// tests: H04
+TEST(Convert, FetchesStayFloat32) {
   const Strings fetches = {"BiasAdd1:0", "Mean"};
   const GraphRewrite r = convert_bfloat16(dense_net(), Recipe::full(), fetches);
   EXPECT_EQ(r.graph.type(r.graph.port("BiasAdd1")).dtype, kFloat32);
@@ -316,7 +328,8 @@ TEST(Convert, FetchesStayFloat32) {  // MIXED_PRECISION H04
 constexpr int kGraphs = 20'000;
 
 // Colours as by the transcription; types agree; casts are shared and none lies in a group; a second run adds nothing.
-TEST(RandomDags, FollowTheRules) {  // MIXED_PRECISION H03, H07, H08
+// tests: H03, H07, H08
+TEST(RandomDags, FollowTheRules) {
   int64_t low = 0, all = 0, casts = 0, strict = 0;
   for (int seed = 0; seed < dags(kGraphs); ++seed) {
     const auto s = static_cast<uint64_t>(seed);
@@ -361,7 +374,8 @@ TEST(RandomDags, FollowTheRules) {  // MIXED_PRECISION H03, H07, H08
 }
 
 // Every set that is closed under the rules holds the one found: it is the least.
-TEST(RandomDags, TheFixedPointIsTheLeast) {  // MIXED_PRECISION H06
+// tests: H06
+TEST(RandomDags, TheFixedPointIsTheLeast) {
   int sets = 0;
   for (uint64_t seed = 0; seed < 2500; ++seed) {
     const OpGraph graph = random_op_graph(seed, {.most_nodes = 14});
@@ -388,7 +402,8 @@ TEST(RandomDags, TheFixedPointIsTheLeast) {  // MIXED_PRECISION H06
 }
 
 // Colours, reasons, groups and names of casts are those of the same graph with its nodes in another order.
-TEST(RandomDags, OrderOfNodesDoesNotMatter) {  // MIXED_PRECISION H08
+// tests: H08
+TEST(RandomDags, OrderOfNodesDoesNotMatter) {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     const OpGraph graph = random_op_graph(seed);
     const Recipe recipe = random_recipe(seed, seed % 20 == 0).recipe;
@@ -439,7 +454,8 @@ TEST(RandomDags, RewrittenGraphsRun) {
 }
 
 // 50 patterns, 100,000 nodes: seconds would show.
-TEST(Size, FiftyPatternsOnALargeGraph) {  // MIXED_PRECISION H11
+// tests: H11
+TEST(Size, FiftyPatternsOnALargeGraph) {
   NetSketch sketch;
   sketch.add("x", "Placeholder");
   constexpr int kNodes = 100'000;

@@ -58,6 +58,7 @@ class EnvironmentGuard {
 };
 
 // MIXED_PRECISION H01: what bfloat16 is.
+// tests: H01
 TEST(BFloat16Format, RoundsToNearestEvenOnce) {
   static_assert(kBf16.exponent_bits == 8 && kBf16.precision == 8);  // seven bits are stored
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -77,6 +78,7 @@ TEST(BFloat16Format, RoundsToNearestEvenOnce) {
 }
 
 // MIXED_PRECISION H14: what is built in is what the files hold.
+// tests: H14
 TEST(BuiltIn, FullAndBasic) {
   EXPECT_EQ(counts(Recipe::full()), (std::vector<size_t>{75, 63, 5, 1, 1}));
   EXPECT_EQ(counts(Recipe::basic()), (std::vector<size_t>{9, 4, 0, 1, 1}));
@@ -94,6 +96,7 @@ TEST(BuiltIn, FullAndBasic) {
 }
 
 // MIXED_PRECISION H12, H14, H17: the four files.
+// tests: H12, H14, H17
 TEST(RealRecipes, ParseAndCount) {
   if (!fs::exists(recipe_file("full_1.3.0.json"))) GTEST_SKIP() << "no recipes at " << recipe_file("");
   EXPECT_EQ(Recipe::load(recipe_file("full_1.3.0.json")), Recipe::full());
@@ -107,7 +110,7 @@ TEST(RealRecipes, ParseAndCount) {
   EXPECT_EQ(Recipe::full().to_json(), read_text(recipe_file("full_1.3.0.json").string()) + "\n");
 }
 
-// MIXED_PRECISION H12, H13
+// tests: H12, H13, X11
 TEST(Keys, ThreeSpellingsOneRecipe) {
   const char* tail = R"("non_convertible_exceptions": [["a.*", "Mul"]], "convertible_exceptions": [["b", ""]]})";
   Recipe expected;
@@ -127,7 +130,8 @@ TEST(Keys, ThreeSpellingsOneRecipe) {
   EXPECT_EQ(Recipe::parse("\xef\xbb\xbf {\"allowlist\": []}"), Recipe()) << "a byte order mark";
 }
 
-TEST(Keys, FaultsAreNamedWithTheirPlaces) {  // MIXED_PRECISION H12, H13
+// tests: H12, H13
+TEST(Keys, FaultsAreNamedWithTheirPlaces) {
   EXPECT_EQ(recipe_refusal("{\n  \"conditonal_list\": []}"),
             "r.json: line 2, column 3: unknown key 'conditonal_list'; nearest: conditional_list");
   EXPECT_EQ(recipe_refusal("{\"allowlist\": [],\n \"whitelist\": []}"),
@@ -164,6 +168,7 @@ TEST(Keys, FaultsAreNamedWithTheirPlaces) {  // MIXED_PRECISION H12, H13
 }
 
 // MIXED_PRECISION H12: the lenient mode beside the strict one.
+// tests: H12
 TEST(Keys, UnknownOnesAreLeftOutIfLenient) {
   const std::string text =
       "{\"comment\": {\"by\": [\"a\", {\"b\": []}], \"allowlist\": [3]},\n \"allow_lst\": [\"Relu\"],\n"
@@ -187,6 +192,7 @@ TEST(Keys, UnknownOnesAreLeftOutIfLenient) {
 }
 
 // TUTORIAL X11: what the page's own example does, and other texts that are not JSON.
+// tests: X11
 TEST(Json, FaultsOfTextsAreNamedWithTheirPlaces) {
   EXPECT_EQ(recipe_refusal("{\n  “allowlist\": []\n}"),
             "r.json: line 2, column 3: “ is a typographic quotation mark; expected \"");
@@ -213,7 +219,8 @@ TEST(Json, FaultsOfTextsAreNamedWithTheirPlaces) {
   EXPECT_EQ(recipe_refusal(quoted).substr(0, 45), "r.json: line 1, column 42: unknown key 'oops'");
 }
 
-TEST(Json, EveryCutOfATextIsRefusedOrWhole) {  // MIXED_PRECISION H12
+// tests: H12
+TEST(Json, EveryCutOfATextIsRefusedOrWhole) {
   const std::string text = bert_json();
   for (size_t length = 0; length < text.size(); ++length)
     ASSERT_NE(recipe_refusal(text.substr(0, length)).find(length == 0 ? "line 1, column 1" : ", column "),
@@ -229,7 +236,8 @@ TEST(Json, EveryCutOfATextIsRefusedOrWhole) {  // MIXED_PRECISION H12
   }
 }
 
-TEST(Lists, DuplicatesAreToleratedWithAWarning) {  // MIXED_PRECISION H12
+// tests: H12
+TEST(Lists, DuplicatesAreToleratedWithAWarning) {
   const Recipe r = Recipe::parse(R"({"whitelist": ["Mul", "Add",
    "Mul"], "graylist": ["Sub", "Add"],
   "input_only_exceptions": ["Sub", "Add"], "convertible_exceptions": [["a", ""], ["a", "B"], ["a", ""]]})",
@@ -248,7 +256,7 @@ TEST(Lists, DuplicatesAreToleratedWithAWarning) {  // MIXED_PRECISION H12
   EXPECT_EQ(Recipe::parse(many + "]}").warnings.size(), 51u);
 }
 
-// MIXED_PRECISION H11
+// tests: H11, X12
 TEST(Patterns, FullMatchAndType) {
   using precision_detail::NamePatterns;
   const std::vector<RecipeException> list = {{"layer_[0-9]+", "Mul"}, {"layer_1", ""}, {"b|layer_[0-9]+/x", ""}};
@@ -271,7 +279,7 @@ TEST(Patterns, FullMatchAndType) {
   EXPECT_EQ(Recipe::parse(R"({"regex_mode": "search"})").regex, RegexMode::kSearch);
 }
 
-/// MIXED_PRECISION H17.
+// tests: H17
 TEST(Patterns, BertsFitEveryLayer) {
   const Recipe bert = Recipe::parse(bert_json());
   const precision_detail::NamePatterns patterns(bert.convertible, bert.regex, "convertible");
@@ -286,7 +294,8 @@ TEST(Patterns, BertsFitEveryLayer) {
   EXPECT_EQ(patterns.first_match("bert/encoder/layer_x/attention/self/Mul", "Mul"), -1);
 }
 
-TEST(Patterns, WhatDoesNotCompileIsNamed) {  // MIXED_PRECISION H11
+// tests: H11
+TEST(Patterns, WhatDoesNotCompileIsNamed) {
   const auto fault = [](const std::string& pattern) {
     return recipe_refusal("{\"non_convertible_exceptions\": [[\"" + pattern + "\", \"\"]]}");
   };
@@ -318,7 +327,8 @@ TEST(Patterns, WhatDoesNotCompileIsNamed) {  // MIXED_PRECISION H11
 }
 
 // Patterns against the standard library's regular expressions, which work by other means.
-TEST(Patterns, EqualTheStandardLibrarys) {  // MIXED_PRECISION H11
+// tests: H11
+TEST(Patterns, EqualTheStandardLibrarys) {
   const Strings pieces = {"a", "b", "ab", ".", ".*", "[ab]", "a*", "b+", "a?", "(a|bb)", "(ab)*", "b{2}", "[^a]"};
   Dice dice(1);
   for (int round = 0; round < 150; ++round) {
@@ -349,7 +359,8 @@ TEST(Patterns, EqualTheStandardLibrarys) {  // MIXED_PRECISION H11
 }
 
 // Patterns that take exponential time by backtracking, and automata beyond their memory.
-TEST(Patterns, NoneExplodes) {  // MIXED_PRECISION H11
+// tests: H11
+TEST(Patterns, NoneExplodes) {
   std::vector<RecipeException> list = {{"(a*)*b", ""}, {"(a|a)*b", ""}, {"(.*)(.*)(.*)(.*)(.*)x", ""}};
   for (int i = 0; i < 8; ++i) list.push_back({".*a.{" + std::to_string(200 + i) + "}", ""});  // 2^200 states if whole
   const precision_detail::NamePatterns patterns(list, RegexMode::kFullMatch, "list");
@@ -371,6 +382,7 @@ TEST(Patterns, NoneExplodes) {  // MIXED_PRECISION H11
 }
 
 // MIXED_PRECISION H12, H15: what is written is read back.
+// tests: H15
 TEST(Files, DumpAndLoad) {
   TemporaryFolder folder;
   Recipe searching = Recipe::parse(bert_json());
@@ -404,7 +416,7 @@ TEST(Files, DumpAndLoad) {
             "recipe './ful.json': there is no such file; expected full, basic, or the path of a JSON file");
 }
 
-// MIXED_PRECISION H16
+// tests: H16
 TEST(Environment, EachValue) {
   TemporaryFolder folder;
   Recipe::basic().dump(folder.file("mine.json"));
@@ -429,6 +441,7 @@ TEST(Environment, EachValue) {
             "JSON file");
 }
 
+// tests: H16
 TEST(Environment, TheDeprecatedNameWarns) {
   // MIXED_PRECISION H16
   EnvironmentGuard old("TF_ENABLE_BF16_CONVERSION", "1");
@@ -447,7 +460,7 @@ TEST(Environment, TheDeprecatedNameWarns) {
   EXPECT_FALSE(Recipe::from_environment());
 }
 
-// MIXED_PRECISION H15
+// tests: H15
 TEST(Environment, DumpPath) {
   TemporaryFolder folder;
   {
@@ -463,7 +476,8 @@ TEST(Environment, DumpPath) {
   }
 }
 
-TEST(Environment, WhatIsSetAndNotOff) {  // MIXED_PRECISION H15
+// tests: H15
+TEST(Environment, WhatIsSetAndNotOff) {
   const EnvironmentGuard conversion("TF_BF16_CONVERSION", "full"), path("TF_BF16_DUMP_PATH", "false"),
       old("TF_ENABLE_BF16_CONVERSION", "1");
   EXPECT_EQ(Recipe::environment_in_use(),

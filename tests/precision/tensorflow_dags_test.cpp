@@ -274,7 +274,7 @@ std::set<std::string> decisions(const OpGraph& graph, const Colouring& colours) 
   return all;
 }
 
-// MIXED_PRECISION T08
+// tests: T08
 TEST(TensorFlowDags, ColoursAreThoseOfASlowImplementation) {
   std::map<std::string, int> kinds;  // of reasons: every rule must have been at work
   for (int i = 0; i < dags(6000); ++i) {
@@ -298,7 +298,8 @@ TEST(TensorFlowDags, ColoursAreThoseOfASlowImplementation) {
     EXPECT_GT(kinds[kind], 0) << kind;
 }
 
-TEST(TensorFlowDags, TypeConsistentSharedAndNeverWhereItMayNot) {  // MIXED_PRECISION T16
+// tests: T16
+TEST(TensorFlowDags, TypeConsistentSharedAndNeverWhereItMayNot) {
   for (int i = 0; i < dags(6000); ++i) {
     const uint64_t seed = 104729u * static_cast<uint64_t>(i) + 11;
     const OpGraph graph = random_graph(seed);
@@ -329,7 +330,8 @@ TEST(TensorFlowDags, TypeConsistentSharedAndNeverWhereItMayNot) {  // MIXED_PREC
   }
 }
 
-TEST(TensorFlowDags, TheOrderOfNodesDoesNotMatter) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(TensorFlowDags, TheOrderOfNodesDoesNotMatter) {
   for (int i = 0; i < dags(6000) / 4; ++i) {
     const uint64_t seed = 15485863u * static_cast<uint64_t>(i) + 3;
     const OpGraph graph = random_graph(seed);
@@ -345,7 +347,8 @@ TEST(TensorFlowDags, TheOrderOfNodesDoesNotMatter) {  // MIXED_PRECISION T08
   }
 }
 
-TEST(TensorFlowDags, GraphsOfSoftampVerifyAndRun) {  // MIXED_PRECISION T06, T16
+// tests: T06, T16
+TEST(TensorFlowDags, GraphsOfSoftampVerifyAndRun) {
   int converted = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_matrix_graph(seed), copy = graph;

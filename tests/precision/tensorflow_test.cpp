@@ -58,6 +58,7 @@ TEST(TensorFlowColours, NoAllowedOperationLeavesTheGraphAlone) {  // (a)
   EXPECT_EQ(o.colours.messages, Strings{"INFO No allowlist ops found, nothing to do"});
 }
 
+// tests: T08
 TEST(TensorFlowColours, SimpleChain) {  // MIXED_PRECISION T08: (b)
   const Outcome o = outcome(chain({{"deny1", "Exp"},
                                    {"clr1", "Relu"},
@@ -84,6 +85,7 @@ TEST(TensorFlowColours, SimpleChain) {  // MIXED_PRECISION T08: (b)
   EXPECT_EQ(o.why("input"), "a constant stays float32");
 }
 
+// tests: T08
 TEST(TensorFlowColours, DenialGoesOnlyAsFarAsAnInferredEnd) {  // MIXED_PRECISION T08: (c)
   const Outcome o = outcome(chain({{"Exp", "Exp"},
                                    {"Mul", "Mul"},
@@ -114,7 +116,8 @@ PictureRig two_dense_layers() {
   return rig;
 }
 
-TEST(TensorFlowColours, TwoDenseLayers) {  // MIXED_PRECISION T17
+// tests: T17, X5
+TEST(TensorFlowColours, TwoDenseLayers) {
   const Outcome o = outcome(two_dense_layers().build({"Mean"}));
   EXPECT_EQ(o.low(), (Set{"MatMul0", "BiasAdd0", "Relu", "MatMul1"}));
   Set casts;
@@ -132,16 +135,19 @@ TEST(TensorFlowColours, TwoDenseLayers) {  // MIXED_PRECISION T17
   EXPECT_EQ(o.colours.lists[static_cast<size_t>(o.graph.first_unit[12])], "unlisted");
 }
 
+// tests: X4
 TEST(TensorFlowColours, SoftmaxWasDeniedIn2019) {  // TUTORIAL X4: between two products, and before one
   const OpGraph graph = chain({{"MatMul", "MatMul"}, {"Softmax", "Softmax"}, {"Mul", "Mul"}, {"MatMul_1", "MatMul"}});
   EXPECT_EQ(outcome(graph).low(), (Set{"MatMul", "Softmax", "Mul", "MatMul_1"}));
   EXPECT_EQ(outcome(graph, OpLists::tf_2019()).low(), (Set{"MatMul", "MatMul_1"}));
 }
 
-TEST(TensorFlowColours, InferredOperationsMustLieBetweenAllowedOnes) {  // MIXED_PRECISION T08, TUTORIAL X5
+// tests: T08, X5
+TEST(TensorFlowColours, InferredOperationsMustLieBetweenAllowedOnes) {
   EXPECT_EQ(outcome(chain({{"Tanh", "Tanh"}, {"MatMul", "MatMul"}, {"Tanh_1", "Tanh"}})).low(), Set{"MatMul"});
 }
 
+// tests: T08
 TEST(TensorFlowColours, ClearOperationsBothWays) {  // MIXED_PRECISION T08: TensorFlow's BidirectionalClearChain
   PictureRig rig;
   rig.add("input", "Const");
@@ -157,6 +163,7 @@ TEST(TensorFlowColours, ClearOperationsBothWays) {  // MIXED_PRECISION T08: Tens
   EXPECT_EQ(o.plan.casts.size(), 3u);
 }
 
+// tests: T06
 TEST(TensorFlowColours, FetchedNodesKeepTheirType) {  // PreserveFetches; MIXED_PRECISION T06
   PictureRig rig;
   rig.add("input", "Const");
@@ -174,6 +181,7 @@ TEST(TensorFlowColours, FetchedNodesKeepTheirType) {  // PreserveFetches; MIXED_
   EXPECT_EQ(o.plan.casts.size(), 2u);
 }
 
+// tests: T15
 TEST(TensorFlowColours, NodesOnTheCpuStay) {  // PreserveCPUNodes; MIXED_PRECISION T15
   PictureRig rig;
   rig.add("input", "Const");
@@ -189,6 +197,7 @@ TEST(TensorFlowColours, NodesOnTheCpuStay) {  // PreserveCPUNodes; MIXED_PRECISI
   EXPECT_EQ(o.why("allow2"), "not on a GPU: device '/job:localhost/replica:0/task:0/device:CPU:0'");
 }
 
+// tests: T08
 TEST(TensorFlowColours, IdentityBehindAVariableStays) {  // MIXED_PRECISION T08: PreserveIdentityAfterVariable
   PictureRig rig;
   rig.add("input", "Const");
@@ -208,7 +217,8 @@ TEST(TensorFlowColours, IdentityBehindAVariableStays) {  // MIXED_PRECISION T08:
   EXPECT_EQ(o.why("ent1"), "reads a variable");
 }
 
-TEST(TensorFlowColours, StatisticsOfFusedNormalisationsStay) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(TensorFlowColours, StatisticsOfFusedNormalisationsStay) {
   PictureRig rig;
   rig.add("input", "Const");
   for (const char* name : {"scale", "offset", "mean", "variance"}) rig.add(name, "Const");
@@ -226,6 +236,7 @@ TEST(TensorFlowColours, StatisticsOfFusedNormalisationsStay) {  // MIXED_PRECISI
   EXPECT_EQ(outcome(rig.build({"fetch"}), OpLists::tf_2_3(), force).low(), o.low()) << "what has no kernel stays";
 }
 
+// tests: T08, T15
 TEST(TensorFlowColours, ACastToFloat32IsConvertedWithItsReaders) {  // MIXED_PRECISION T08: pass 6, ExistingCast
   PictureRig rig;
   rig.add("input", "Const", {}, {{"dtype", ElementType::kBool}});
@@ -280,7 +291,8 @@ PictureRig loop(const char* entry) {
   return rig;
 }
 
-TEST(TensorFlowColours, LoopsHaveOneColour) {  // MIXED_PRECISION T08
+// tests: T08, T15
+TEST(TensorFlowColours, LoopsHaveOneColour) {
   Outcome o = outcome(loop("Exp").build({"fetch"}));
   EXPECT_EQ(o.low(), Set{"allow1"});
   EXPECT_EQ(o.plan.casts.size(), 2u);
@@ -297,6 +309,7 @@ TEST(TensorFlowColours, LoopsHaveOneColour) {  // MIXED_PRECISION T08
   EXPECT_EQ(outcome(elsewhere).low(), o.low());
 }
 
+// tests: T08
 TEST(TensorFlowColours, ALoopThatEndsElsewhereLeavesAllAsItWas) {  // MIXED_PRECISION T08: step 8
   PictureRig rig = loop("Relu");
   rig.add("stray", "Tanh", {"nxt1"});
@@ -318,7 +331,8 @@ TEST(TensorFlowColours, DenialPassesThroughPortsOfFixedType) {
 
 // ---- lists of tensors: TensorFlow's TensorListSetGet, PushPop, FromTensor, ThroughFunction
 
-TEST(TensorLists, OneColourFromWriterToReader) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(TensorLists, OneColourFromWriterToReader) {
   PictureRig rig;
   for (const char* name : {"idx1", "shape"}) rig.add(name, "Const", {}, {{"dtype", ElementType::kInt32}});
   rig.add("input", "Const");
@@ -365,7 +379,8 @@ PictureRig pushed_and_popped(const std::string& middle, const char* before = "Ta
   return rig;
 }
 
-TEST(TensorLists, HandlesPassThroughIdentitiesButNotThroughCalls) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(TensorLists, HandlesPassThroughIdentitiesButNotThroughCalls) {
   const Set all{"allow1", "infer1", "tl1", "tl1w1", "tl1r1", "infer2", "allow2"};
   EXPECT_EQ(outcome(pushed_and_popped("").build({"fetch"})).low(), all);
   EXPECT_EQ(outcome(pushed_and_popped("Identity").build({"fetch"})).low(), all);
@@ -379,7 +394,8 @@ TEST(TensorLists, HandlesPassThroughIdentitiesButNotThroughCalls) {  // MIXED_PR
   EXPECT_EQ(outcome(graph).low(), (Set{"allow1", "allow2"}));
 }
 
-TEST(TensorLists, DenialTravelsAlongTheHandle) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(TensorLists, DenialTravelsAlongTheHandle) {
   const Outcome o = outcome(pushed_and_popped("Identity", "Exp").build({"fetch"}));
   EXPECT_EQ(o.low(), (Set{"allow1", "allow2"}));
   EXPECT_EQ(o.why("tl1w1"), "downstream of 'infer1'");
@@ -399,7 +415,8 @@ TEST(TensorLists, OneNodeOnTheCpuKeepsTheWholeList) {
 
 // ---- devices, levels, messages, files
 
-TEST(TensorFlowOptions, Devices) {  // MIXED_PRECISION T15
+// tests: T15
+TEST(TensorFlowOptions, Devices) {
   const auto low = [](const std::string& device) {
     OpGraph graph = chain({{"MatMul", "MatMul"}});
     graph.nodes[1].device = device;
@@ -417,7 +434,8 @@ TEST(TensorFlowOptions, Devices) {  // MIXED_PRECISION T15
   EXPECT_EQ(outcome(graph, OpLists::tf_2_3(), options).low(), Set{"MatMul"});
 }
 
-TEST(TensorFlowOptions, CapabilityBelowSevenSkips) {  // MIXED_PRECISION T15
+// tests: T15
+TEST(TensorFlowOptions, CapabilityBelowSevenSkips) {
   RewriteOptions options;
   for (const double capability : {6.9, 0.0, -1.0, std::nan("")}) {
     options.gpu_capability = capability;
@@ -430,7 +448,8 @@ TEST(TensorFlowOptions, CapabilityBelowSevenSkips) {  // MIXED_PRECISION T15
   EXPECT_EQ(outcome(chain({{"MatMul", "MatMul"}}), OpLists::tf_2_3(), options).low(), Set{"MatMul"});
 }
 
-TEST(TensorFlowOptions, Levels) {  // MIXED_PRECISION T08
+// tests: T08
+TEST(TensorFlowOptions, Levels) {
   const OpGraph graph = chain({{"Exp", "Exp"},
                                {"Relu", "Relu"},
                                {"MatMul", "MatMul"},
@@ -461,7 +480,8 @@ TEST(TensorFlowOptions, Levels) {  // MIXED_PRECISION T08
             "TF_AUTO_MIXED_PRECISION_GRAPH_REWRITE_LEVEL cannot be set to UNSAFE_FORCE_ALL when MKL is used");
 }
 
-TEST(TensorFlowOptions, MklActsOnCpusInBFloat16) {  // MIXED_PRECISION T07
+// tests: T07
+TEST(TensorFlowOptions, MklActsOnCpusInBFloat16) {
   OpGraph graph = chain({{"MatMul", "MatMul"}, {"Add", "Add"}, {"MatMul_1", "MatMul"}, {"MatMul_2", "MatMul"}});
   graph.nodes[1].device = "/device:CPU:0";
   graph.nodes[4].device = "/gpu:0";
@@ -512,7 +532,8 @@ TEST(TensorFlowOptions, LogFolder) {
   fs::remove_all(folder);
 }
 
-TEST(TensorFlowOptions, ShapeAdvice) {  // MIXED_PRECISION T14
+// tests: T14
+TEST(TensorFlowOptions, ShapeAdvice) {
   const std::vector<int64_t> dimensions = {100, 128, 264, 300, 1, 0, INT64_MAX};
   EXPECT_EQ(shape_advice(dimensions),
             (Strings{"dimension 100: expected a power of two, such as 128",
@@ -520,6 +541,7 @@ TEST(TensorFlowOptions, ShapeAdvice) {  // MIXED_PRECISION T14
                      "dimension 9223372036854775807: expected a multiple of 8, such as 9223372036854775800"}));
 }
 
+// tests: T14
 TEST(TensorFlowOptions, ShapeAdviceOfAGraph) {  // MIXED_PRECISION T14: products and convolutions in low precision
   GraphBuilder b;
   const auto input = [&](const char* name, DType dtype, const Shape& shape) {

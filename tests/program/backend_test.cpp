@@ -115,6 +115,7 @@ TEST_F(Backend, GpuIsAnotherSpellingOfCuda) {
     EXPECT_THROW(choose_backend(o), std::runtime_error) << "not a name that is unknown";
 }
 
+// tests: N423
 TEST_F(Backend, CudaWithoutADeviceIsOneLineWithWhatWouldWork) {
   if (has_device()) GTEST_SKIP() << "this machine has one";
   expect_no_device(run("--backend cuda --quiet"), "softamp run: ", 2);

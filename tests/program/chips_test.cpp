@@ -130,6 +130,7 @@ TEST(ChipsVerb, NoReferencesThatOnlyWeCanFollow) {
 }
 
 /// What the digests do not cover is said beside them, and the weakest is shown.
+// tests: N389
 TEST(ChipsVerb, EvidenceIsNotOverstated) {
   const Outcome b200 = run_softamp("chips nvidia_sm100");
   for (const char* part :

@@ -211,6 +211,7 @@ TEST(Compute, RefusesBadLinesAfterWritingTheGoodOnes) {
 }
 
 /// R in the line: 1 + 2^-11 goes up where 2^12 + R >= 2^13. The answer repeats it.
+// tests: N311
 TEST(ComputeGolden, RandomFields) {
   expect_lines({
       {"f16_add --rounding stochastic --random-field", "3C00 1000 0FFF", "3C00 01"},

@@ -22,7 +22,8 @@ std::string without_times(const std::string& text) {
                             std::regex("\"(seconds|images_per_second)\": [0-9.e+-]+"), "$1");
 }
 
-TEST(MpiTrain, FilesOfOneProcess) {  // N284
+// tests: N284
+TEST(MpiTrain, FilesOfOneProcess) {
   const std::vector<Mpi> all = mpis();
   if (all.empty()) GTEST_SKIP() << kNoMpi;
   // Each case by each MPI, with 2 and 4 processes; an ordinary run has one of these four for a case, by the slice.

@@ -386,6 +386,7 @@ TEST_F(RunVerb, ConfigFilesAndSettings) {
 
 // TUTORIAL G21: what a step computed is the next one's operand; ten thousand additions in one command, in one process
 // or in two.
+// tests: G21
 TEST_F(RunVerb, G21FeedsBackWhatAStepComputed) {
   const std::string graph = SOFTAMP_SOURCE_DIR "/examples/graphs/add_two_numbers.json",
                     zeros = " --feed sum=" SOFTAMP_SOURCE_DIR "/examples/graphs/zeros.npy";

@@ -147,7 +147,8 @@ TEST(Train, ComparesTwoBackendsStepByStep) {
   refused("--steps 0", "--steps: '0': expected a whole number in 1..");
 }
 
-TEST(Train, SpeaksOfDeviceAndShapes) {  // MIXED_PRECISION K21, T14
+// tests: K21, T14
+TEST(Train, SpeaksOfDeviceAndShapes) {
   const std::string short_run = "train " + kTinyTraining + "--set evaluate=false --steps 1 ";
   const std::string check = "softamp train: Mixed precision compatibility check (mixed_float16): OK\n";
   const std::string advice = "softamp train: dimension 10: expected a power of two, such as 16 (first in '";
@@ -291,6 +292,7 @@ TEST(Train, SettingsArePrintedWhenTheInputIsGood) {
   }
 }
 
+// tests: K23
 TEST(Train, TrainsUnderEveryMechanism) {  // MIXED_PRECISION K23: the loss scale of each
   const struct {
     std::string options, mechanism, loss_scale;
@@ -372,7 +374,8 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
   for (const auto& row : rows) expect_complaint("train --quiet", row.arguments, row.message);
 }
 
-TEST(Train, LostUpdatesAreWarnedOfAndCounted) {  // TUTORIAL G40
+// tests: G40
+TEST(Train, LostUpdatesAreWarnedOfAndCounted) {
   const TemporaryFolder folder;
   const std::string tiny = "train " + kTinyTraining + "--set evaluate=false --steps 4 --lost-updates ",
                     plain = tiny + "--set precision=float16 --set optimizer=sgd --set learning_rate=0.001 ",
@@ -423,7 +426,8 @@ TEST(Train, LostUpdatesAreWarnedOfAndCounted) {  // TUTORIAL G40
                    "--lost-updates: --find-loss-scale does not train");
 }
 
-TEST(Train, FindsTheHighestLossScale) {  // TUTORIAL G23
+// tests: G23
+TEST(Train, FindsTheHighestLossScale) {
   const std::string mixed = "train --quiet --set precision=mixed " + kTinyTraining;
   const Outcome found = run_softamp(mixed + "--find-loss-scale --json");
   ASSERT_EQ(found.code, 0) << found.err;

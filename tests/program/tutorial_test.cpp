@@ -41,6 +41,7 @@ bool ends_well(const Outcome& o) {
   return o.code == 0 && o.out.size() >= last.size() && o.out.substr(o.out.size() - last.size()) == last;
 }
 
+// tests: G44, X7
 TEST_F(Tutorial, DefaultsAreTheTutorials) {
   // TUTORIAL G44, X7
   const json a = settings("stochastic_rounding float16 8");
@@ -75,6 +76,7 @@ TEST_F(Tutorial, DefaultsAreTheTutorials) {
   }
 }
 
+// tests: G44, X7
 TEST_F(Tutorial, OptionsReachTheSettings) {
   // TUTORIAL G44, X7
   const json a = settings(
@@ -122,6 +124,7 @@ TEST_F(Tutorial, HelpNamesEveryOptionWithItsDefault) {
   }
 }
 
+// tests: G44
 TEST_F(Tutorial, ADepthThatIsNot6NPlus2EndsWithOne) {
   // TUTORIAL G44
   for (const std::string depth : {"9", "2", "0", "-4", "27"}) {
@@ -132,6 +135,7 @@ TEST_F(Tutorial, ADepthThatIsNot6NPlus2EndsWithOne) {
   }
 }
 
+// tests: G44
 TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
   // TUTORIAL G44
   const struct {
@@ -169,6 +173,7 @@ TEST_F(Tutorial, OtherUsageErrorsEndWithTwo) {
   }
 }
 
+// tests: G44
 TEST_F(Tutorial, PrintsTheTutorialsLines) {
   // TUTORIAL G44
   for (const std::string line : {"stochastic_rounding float16 8", "float32_parameter_updates mixed"}) {
@@ -208,6 +213,7 @@ TEST_F(Tutorial, PrintsAndEnqueuesTensors) {
   EXPECT_EQ(run("ipuestimator_fp16 mixed" + kTinyTutorial + "--print loss").code, 2) << "its loop is the estimator's";
 }
 
+// tests: G45
 TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
   // TUTORIAL G45. One epoch: the direct loop's is its warm-up, the estimator's its first.
   for (const std::string precision : {"mixed", "float32"}) {
@@ -222,6 +228,7 @@ TEST_F(Tutorial, TheEstimatorsStepsAreThoseOfTheDirectLoop) {
   }
 }
 
+// tests: G46
 TEST_F(Tutorial, AMechanismTakesThePlaceOfTheMethod) {
   const json a = settings("stochastic_rounding float32 8 --level O2");
   EXPECT_EQ(a["mechanism"], "level=O2");
@@ -428,6 +435,7 @@ TEST_F(Tutorial, AnExceptionStopsTheProgramWithTheReport) {
 }
 
 /// The invocations of the vendor's tests, cut short (TUTORIAL G44).
+// tests: G44
 TEST_F(Tutorial, RunsOnTheRealData) {
   const fs::path data = SOFTAMP_SOURCE_DIR "/../shared/data";
   if (!fs::exists(data / "cifar-10") || !fs::exists(data / "fashion-mnist"))

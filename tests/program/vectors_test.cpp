@@ -146,6 +146,7 @@ TEST(Vectors, TininessAndOverflowAsAsked) {
 }
 
 /// Every flag, ties, and neighbours of the thresholds are among the lines of either level.
+// tests: N356
 TEST(Vectors, HoldWhatTheyAreMadeFor) {
   for (const char* level : {"1", "2"}) {
     const Told add = judge_lines(kSuites[0], std::string("--count 80000 --level ") + level, Semantics::ieee(), false);
@@ -177,6 +178,7 @@ TEST(Vectors, HoldWhatTheyAreMadeFor) {
 }
 
 /// Of a stochastic rounding: the last R that stays, and the first that goes up.
+// tests: N356
 TEST(Vectors, HoldTheRandomNumbersThatDecide) {
   const Semantics s = Semantics::ieee(RoundingPolicy::stochastic_carry(13));
   const Outcome o = run_softamp("vectors f16_mul --rounding stochastic --count 20000 --level 2 --seed 9");
@@ -191,6 +193,7 @@ TEST(Vectors, HoldTheRandomNumbersThatDecide) {
   EXPECT_GT(goes, 500u);
 }
 
+// tests: N357
 TEST(Vectors, ALineDependsOnItsNumberAndTheSeed) {
   const std::string many = run_softamp("vectors f16_mul --count 5000").out;
   EXPECT_EQ(run_softamp("vectors f16_mul --count 3000").out, many.substr(0, 3000 * 18));
@@ -201,6 +204,7 @@ TEST(Vectors, ALineDependsOnItsNumberAndTheSeed) {
 }
 
 /// Every operand, and every pair of 8-bit operands, at level 2.
+// tests: N355
 TEST(Vectors, LevelTwoTakesEveryOperandWhereItCan) {
   std::set<std::string> operands;
   for (const std::string& line : lines_of(run_softamp("vectors e5m2_mul --level 2 --count 65536").out))

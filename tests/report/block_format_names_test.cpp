@@ -43,6 +43,7 @@ TEST(BlockFormatNames, ShapesAndElements) {
   EXPECT_EQ(parse_block_format("fp4").scale_bytes(), 0);
 }
 
+// tests: N495
 TEST(BlockFormatNames, OptionsAreReadAndWrittenBack) {
   const std::string texts[] = {
       "mxfp4:scale_rule=rceil",

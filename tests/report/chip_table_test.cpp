@@ -17,6 +17,7 @@ std::string refusal(Chip chip, const FloatFormat& f, ChipOverflow o = ChipOverfl
   return test::refusal<std::invalid_argument>([&] { require_chip_rounding(chip, f, o, bits); });
 }
 
+// tests: N310
 TEST(ChipTable, Names) {
   EXPECT_EQ(chip_facts().size(), size_t{kChipCount});
   for (size_t i = 0; i < chip_facts().size(); ++i) {
@@ -128,6 +129,7 @@ TEST(ChipTable, BiasOfTheOtherPolicies) {
   }
 }
 
+// tests: N322
 TEST(ChipTable, RowsAsTheDocumentsHaveThem) {
   const auto row = [](Chip chip, const FloatFormat& to) {
     for (const ChipRow& r : chip_rows(chip))

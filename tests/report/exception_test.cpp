@@ -28,6 +28,7 @@ std::optional<FloatingPointError> thrown(const FpStatus& status, const FloatingP
 
 }  // namespace
 
+// tests: G34
 TEST(Registers, StatusLine) {
   // TUTORIAL G34
   EXPECT_EQ(status_line(kOverflow | kInexact), "$FP_STS: OFLO: 0x1 DIV0: 0x0 INV: 0x0");
@@ -59,6 +60,7 @@ TEST(Registers, PrngLines) {
             "$PRNG_0_0: 0xdeadbeef\n$PRNG_0_1: 0x21524110\n$PRNG_1_0: 0xb7dde42a\n$PRNG_1_1: 0x48221bd5\n");
 }
 
+// tests: G34
 TEST(FloatingPointError, FullReport) {
   // TUTORIAL G34
   const FloatingPointError e(kOverflow, kOverflow, {"f16_mul", 7, kFp16, {0x7b53, 0xfb53}, false, 1471, 5});
@@ -112,6 +114,7 @@ TEST(ThrowIfEnabled, OnlyEnabledFlagsStop) {
     }
 }
 
+// tests: N37
 TEST(ThrowIfEnabled, LowestIndexAmongEnabledAndFlagsOred) {
   FpStatus status;
   status.raise(kInexact, 0);

@@ -29,6 +29,7 @@ RunningSumSetup setup_of(const FloatFormat& format, const std::string& addend, u
   return setup;
 }
 
+// tests: G10
 TEST(RunningSum, NearestStopsAtAQuarterByAddition2181) {
   // TUTORIAL G10
   const RunningSum sum = running_sum(setup_of(kFp16, "0.0001", 10000));
@@ -45,6 +46,7 @@ TEST(RunningSum, NearestStopsAtAThirtySecondByAddition273InBf16) {
   EXPECT_EQ(sum.last_change[0], 273u);
 }
 
+// tests: X15
 TEST(RunningSum, TheLossesOfOneEpochInFp16) {
   // TUTORIAL X15
   const struct {

@@ -16,6 +16,7 @@ using namespace softamp::reproduce;
 Outcome run_b200(const Request& request) { return outcome_of(experiment_called("b200"), request); }
 
 /// The digests stand here once more, as published.
+// tests: N343
 TEST(B200Dumps, DigestsAsPublished) {
   const Outcome o = run_b200(brief_request());
   for (const Check& c : o.checks) {

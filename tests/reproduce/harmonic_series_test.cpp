@@ -55,6 +55,7 @@ TEST(HarmonicSeries, TheLoopIsThatOfExactFractions) {
     }
 }
 
+// tests: N354
 TEST(HarmonicSeries, EndsWhereHighamsDo) {
   const auto nearest = RoundingPolicy::ieee(RoundingMode::kNearestEven), up = RoundingPolicy::ieee(RoundingMode::kUp);
   EXPECT_EQ(harmonic_sum(kFp16, nearest).code, 0x4716u);

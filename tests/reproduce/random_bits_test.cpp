@@ -66,6 +66,7 @@ TEST(RandomBitsExperiment, BiasesAreThoseOfTheRule) {
 }
 
 // N351: the means of 20,000 sums, to five standard errors and half a digit.
+// tests: N351
 TEST(RandomBitsExperiment, ExactMeansAreThePublishedOnes) {
   for (const auto& [r, mean] : {std::pair{16, 1.00017}, {10, .99805}, {8, .99340}, {4, .93490}}) {
     const few_bits::LongSum s = few_bits::long_sum(StochasticVariant::kCarry, r, 2, 0);
@@ -133,6 +134,7 @@ TEST(RandomBitsExperiment, DotProductsAreTheUnits) {
   }
 }
 
+// tests: N383
 TEST(RandomBitsExperiment, IsTheSameForAnyNumberOfThreads) {
   reproduce::test::expect_seed_decides([](uint64_t seed) { return brief_random_bits(seed, 8); });
 }

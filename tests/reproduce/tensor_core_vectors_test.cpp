@@ -203,6 +203,7 @@ TEST(TensorCoreVectors, WithoutDataItIsSkipped) {
 }
 
 /// Every set, every line.
+// tests: N475
 TEST(TensorCoreVectors, RealResults) {
   const fs::path folder = data_folder().value_or(fs::path(SOFTAMP_SOURCE_DIR) / "../shared/data");
   if (vectors().data_files(folder.string()).empty())

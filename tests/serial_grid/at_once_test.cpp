@@ -65,6 +65,7 @@ void expect_equal_steps(const Graph& graph, const std::map<std::string, Tensor>&
   EXPECT_TRUE(text.starts_with("flags ")) << text;
 }
 
+// tests: G11
 TEST_F(AtOnceOnBoth, CastsOfManyTurnsWithRareElementsAnywhere) {
   // TUTORIAL G11: by several threads of a block
   const std::pair<DType, DType> casts[] = {{kFloat32, kFloat16},  {kFloat32, kBFloat16}, {kFloat16, kBFloat16},
@@ -99,6 +100,7 @@ Tensor rounded(const Tensor& x, uint64_t seed, int threads = 0) {
 
 // TUTORIAL G11, by the kernels' own code on the host: an eighth of the way from 1 to the next half goes up in one of
 // eight cases, to within five standard deviations; numbers of the format stay; the seed decides every bit.
+// tests: G11
 TEST_F(AtOnceOnBoth, StochasticRoundingHasNoBiasAndLeavesExactNumbersAlone) {
   constexpr int64_t n = 65536;
   const Tensor between = Tensor::full(kFloat32, {n}, 1 + 0x1p-13), exactly = Tensor::full(kFloat32, {n}, 1 + 0x1p-10);
@@ -137,6 +139,7 @@ TEST_F(AtOnceOnBoth, ElementwiseOperationsOfManyTurnsWithRareElementsAnywhere) {
   }
 }
 
+// tests: N424
 TEST_F(AtOnceOnBoth, RowsColumnsAndScalarsAreReadInGroups) {
   // 40 is a number of whole groups, 44 is none.
   for (const int64_t columns : {40, 44})

@@ -53,6 +53,7 @@ void compare_rounds(const ChipConversion& c, std::span<const float> in, const bu
     compare_rounds<uint16_t>(c, in, random, flags);
 }
 
+// tests: N330
 TEST(ChipRoundKernel, IsTheCpus) {
   std::mt19937_64 random(1);
   std::vector<float> in(3000);

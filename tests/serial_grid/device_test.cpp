@@ -271,6 +271,7 @@ TEST_F(BadMachine, ATrainingRunThatLosesItsDeviceGoesOnElsewhere) {
 }
 
 // In every kind of step: run, recorded, replayed. The executor goes on with the bits of one that was never stopped.
+// tests: N306
 TEST_F(BadMachine, AStopEndsAStepBetweenItsOperations) {
   constexpr int kLength = 100;  // several stretches
   const Tensor x = numbers(70, 0.1);

@@ -111,6 +111,7 @@ TEST_F(ExecutorOnBoth, EffectsVariablesStatisticsTimesAndMemory) {
   EXPECT_TRUE(contains(text, "the sum: ")) << text;
 }
 
+// tests: N301
 TEST_F(ExecutorOnBoth, WhatNobodyLooksIntoIsRunAtOnceWithTheSameBitsAndFlags) {
   const std::string text = said_on_both([](const std::string& backend) {
     GraphBuilder b;
@@ -150,6 +151,7 @@ Graph stopping_graph() {
   return b.build();
 }
 
+// tests: N302
 TEST_F(ExecutorOnBoth, AnEnabledExceptionStopsAtTheSameNodeWithTheSameMessage) {
   for (const char* enabled : {"div0", "oflo", "inv"}) {
     const std::string text = said_on_both([&](const std::string& backend) {
@@ -197,6 +199,7 @@ TEST_F(ExecutorOnBoth, XoroshiroInTheOrderOfTheHardware) {
   });
 }
 
+// tests: N303
 TEST_F(ExecutorOnBoth, WhatIsRefusedIsRefusedInTheSameWords) {
   const std::string text = said_on_both([](const std::string& backend) {
     const auto e = make_executor(busy_graph(), on(backend));
@@ -246,6 +249,7 @@ TEST_F(ExecutorOnBoth, TracesAreEqualAndSayTheirBackends) {
   EXPECT_EQ(c.backend_b, "cuda");
 }
 
+// tests: N305
 TEST_F(BackendChoices, AutoTakesTheDeviceButForWhatIsTheCpusAlone) {
   ExecutorOptions o;
   EXPECT_EQ(choose_backend(o).backend, "emu");

@@ -74,6 +74,7 @@ Semantics with(const RoundingPolicy& p) {
   return s;
 }
 
+// tests: N304, N400, N406
 TEST(FastRound, IsTheRoundingOfEveryPolicyThatItTakes) {
   uint64_t seed = 1;
   for (const FloatFormat to : {kFp16, kBf16})
@@ -101,6 +102,7 @@ TEST(FastRound, IsTheRoundingOfEveryPolicyThatItTakes) {
       }
 }
 
+// tests: N26, N66
 TEST(FastRound, FlushesAsThePresetDoes) {
   for (const FlushSign sign : {FlushSign::kSame, FlushSign::kPositive})
     for (const bool esr : {false, true})
@@ -127,6 +129,7 @@ TEST(FastRound, FlushesAsThePresetDoes) {
       }
 }
 
+// tests: N304
 TEST(FastRound, WhatItDoesNotTake) {
   const Semantics ieee = Semantics::ieee();
   EXPECT_TRUE(FastRound::of(kFp16, ieee, false).usable);
@@ -202,6 +205,7 @@ uint32_t operand(std::mt19937_64& random) {
   return code;
 }
 
+// tests: N402, N404, N410
 TEST(Primitives, AreTheRoundingsOfExactResults) {
   const Semantics zero = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kTowardZero));
   const Semantics down = Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kDown));
@@ -231,6 +235,7 @@ TEST(Primitives, AreTheRoundingsOfExactResults) {
   }
 }
 
+// tests: N407
 TEST(Primitives, ConvertHalves) {
   RoundingPolicy p;
   p.nan = NanPattern::kAllOnes;
@@ -254,6 +259,7 @@ TEST(Primitives, ConvertHalves) {
   }
 }
 
+// tests: N411
 TEST(Primitives, PackedHalvesRoundOnce) {
   RoundingPolicy p;
   p.nan = NanPattern::kAllOnes;

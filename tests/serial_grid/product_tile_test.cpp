@@ -306,6 +306,7 @@ TEST_P(FastTiles, RoundingsInside) {
 }
 
 // Products of zeros of both signs, chains that end at -0, and what follows a chain's last product within a step.
+// tests: N101
 TEST_P(FastTiles, MissingProductsChangeNoSign) {
   for (const grid::TileSize size : kSizes)
     for (const size_t k : {1u, 3u, 15u, 17u})

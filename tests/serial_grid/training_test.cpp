@@ -95,6 +95,7 @@ TrainerOptions options_on(const std::string& backend) {
   return o;
 }
 
+// tests: N302
 TEST_F(TrainingOnBoth, AnEnabledExceptionStopsTheStepAndLeavesAllAsItWas) {
   const std::string text = said_on_both([](const std::string& backend) {
     TrainerOptions o = options_on(backend);
@@ -151,7 +152,8 @@ TEST_F(TrainingOnBoth, ReplicasAccumulationObserversStateAndLogits) {
   });
 }
 
-TEST_F(TrainingOnBoth, CellsPlannedWholeAndOperationByOperation) {  // MIXED_PRECISION M15
+// tests: M15
+TEST_F(TrainingOnBoth, CellsPlannedWholeAndOperationByOperation) {
   std::set<std::string> ends;
   for (const char* backend : {"emu", "cuda"})
     for (const auto mode : {cells::Context::Mode::kGraph, cells::Context::Mode::kPynative}) {

@@ -31,6 +31,7 @@ std::vector<uint16_t> rounded(const std::vector<float>& in, const Semantics& s, 
   return out;
 }
 
+// tests: G11
 TEST(Bulk, ThreadCountsAgree) {
   // TUTORIAL G11
   auto in = values(700001, 1);
@@ -209,6 +210,7 @@ TEST(Bulk, InPlaceWithStatus) {
 }
 
 // Each flag alone, deep inside an array that raises nothing else, is found at its place.
+// tests: N37
 TEST(Bulk, LowestIndexOfEachFlag) {
   struct Case {
     float value;

@@ -103,6 +103,7 @@ TEST(ChipRound, ThreadsAgreeOnLongArrays) {
 }
 
 /// Where a word's halves serve two neighbours, its numbers are those that the elements have without slices (N329).
+// tests: N329
 TEST(ChipRound, HalvesAreTheElementsOwnNumbers) {
   const std::vector<float> in = edge_values<float>(kFp16, 1000, 9);
   for (const FloatFormat& to : {kFp16, kBf16}) {

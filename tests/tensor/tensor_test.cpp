@@ -149,6 +149,7 @@ TEST(Tensor, OutOfMemoryNamesTheTensor) {
   EXPECT_THROW(Tensor(DType::kFloat64, {1 << 20, 1 << 20}), std::bad_alloc);
 }
 
+// tests: G04
 TEST(Tensor, HostConversionsRoundToNearestEvenOnce) {
   // TUTORIAL G04
   const std::vector<double> values = {1, -0.0, 65519.99, 65520, 0x1p-25, 0x1.8p-24, 1 + 0x1p-11, 1 + 0x3p-11};

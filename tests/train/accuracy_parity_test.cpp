@@ -37,6 +37,7 @@ Interval interval_of_five(const std::vector<double>& d) {
   return i;
 }
 
+// tests: T19
 TEST(AccuracyParity, TheCriterionIsTwoSided) {  // MIXED_PRECISION T19: by hand
   // Deviations of 0.2 make an interval of 2.1318 * 0.2 / sqrt(5) = 0.1907 at each side.
   const auto around = [](double mean, double scale = 1) {
@@ -53,7 +54,8 @@ TEST(AccuracyParity, TheCriterionIsTwoSided) {  // MIXED_PRECISION T19: by hand
   EXPECT_FALSE(around(0, 6).within(1)) << "too few seeds for such deviations";
 }
 
-TEST(AccuracyParity, TheRewriteOn12000ImagesAndFiveSeeds) {  // MIXED_PRECISION T19
+// tests: T19
+TEST(AccuracyParity, TheRewriteOn12000ImagesAndFiveSeeds) {
   const char* nightly = std::getenv("SOFTAMP_PARITY");
   if (!nightly || std::string(nightly) != "nightly") GTEST_SKIP() << "a minute: it runs under the label nightly";
   std::string missing;

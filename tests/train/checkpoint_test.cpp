@@ -307,6 +307,7 @@ TEST(Checkpoint, NumPyReadsIt) {
 }
 
 /// Variables are float32 in both (MIXED_PRECISION K22).
+// tests: K22
 TEST(Checkpoint, MixedAndFloat32ReadEachOther) {
   const TemporaryFolder folder;
   const ImageSets images = generated_images(28, 28, 1, 8, 8);

@@ -102,6 +102,7 @@ TEST(EvaluationGraph, OfLayersAsKerasHasTheLossesOfRegularizers) {
   EXPECT_TRUE(*asks.model().evaluation == plain.model().graph);
 }
 
+// tests: N280
 TEST(EvaluationGraph, HasTheVariablesOfTraining) {
   const auto refused = [](const Network& network) {
     return refusal<std::invalid_argument>([&] { build_model(network, rig_model()); });

@@ -95,7 +95,8 @@ std::vector<Case> all_cases() {
   return all;
 }
 
-TEST(Exchange, RanksGiveTheBitsOfOneProcess) {  // N284
+// tests: N275, N284
+TEST(Exchange, RanksGiveTheBitsOfOneProcess) {
   for (const Case& c : all_cases())
     for (const int ranks : {2, 3, 4}) {
       if (c.replicas % ranks != 0 || (c.invariant && ranks == 3)) continue;
@@ -207,7 +208,8 @@ std::string refusal_alone(TrainerOptions o, const std::vector<double>& numbers) 
   return "";
 }
 
-TEST(Exchange, AnExceptionStopsAllRanksAtItsFirstPlace) {  // N284, N386
+// tests: N284, N386
+TEST(Exchange, AnExceptionStopsAllRanksAtItsFirstPlace) {
   TrainerOptions o = rig_options();
   o.executor.config.floating_point_behaviour.inv = true;
   o.executor.config.floating_point_behaviour.oflo = true;

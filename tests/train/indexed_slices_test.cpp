@@ -46,7 +46,8 @@ Port total(GraphBuilder& b, Port x) { return b.add("Sum", {x}, {{"axes", std::ve
 
 // ---- found in gradients, joined, unscaled
 
-TEST(IndexedSlices, AreTheGradientsOfGatheredRows) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(IndexedSlices, AreTheGradientsOfGatheredRows) {
   GraphBuilder b;
   const Variable w = variable(b, "w", {kF32, {4, 2}}), v = variable(b, "v", {kF32, {3, 2}}),
                  u = variable(b, "u", {kF32, {3, 2}}), t = variable(b, "t", {kF32, {2}});
@@ -86,7 +87,8 @@ TEST(IndexedSlices, AreTheGradientsOfGatheredRows) {  // MIXED_PRECISION T12
   EXPECT_EQ(numbers(r.values[5]), Numbers{1});
 }
 
-TEST(IndexedSlices, UnscalingKeepsTheIndices) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(IndexedSlices, UnscalingKeepsTheIndices) {
   const MixedPrecisionLossScaleOptimizer eight(TrainOptimizer{}, 8);
   GraphBuilder b;
   const Variable w = variable(b, "w", {kF16, {9, 2}}), v = variable(b, "v", {kF32, {1}}),
@@ -110,7 +112,8 @@ TEST(IndexedSlices, UnscalingKeepsTheIndices) {  // MIXED_PRECISION T12
   EXPECT_EQ(numbers(r.values[1]), (Numbers{0.25, 0.5}));
 }
 
-TEST(IndexedSlices, SumsOfReplicasAreSlicesOneAfterTheOther) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(IndexedSlices, SumsOfReplicasAreSlicesOneAfterTheOther) {
   GraphBuilder b;
   const Variable w = variable(b, "w", {kF32, {3}});
   const auto part = [&](const Numbers& values, const Numbers& indices) {
@@ -181,7 +184,8 @@ OptimizerOptions momentum(OptimizerKind kind, double share) {
   return o;
 }
 
-TEST(SparseUpdates, PartsOfARowAreSummedFirstInAscendingPosition) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(SparseUpdates, PartsOfARowAreSummedFirstInAscendingPosition) {
   // 2^24 + 1 is 2^24 in float32: only the second order keeps the 1.
   for (const auto& [parts, sum] :
        std::vector<std::pair<Numbers, double>>{{{0x1p24, 1, -0x1p24}, 0}, {{0x1p24, -0x1p24, 1}, 1}}) {
@@ -203,7 +207,8 @@ TEST(SparseUpdates, PartsOfARowAreSummedFirstInAscendingPosition) {  // MIXED_PR
   }
 }
 
-TEST(SparseUpdates, PlainDescentIsTheDensePathBitForBit) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(SparseUpdates, PlainDescentIsTheDensePathBitForBit) {
   for (const DType dtype : {kF16, kB16, kF32})
     for (const bool separate : {false, true}) {
       OptimizerOptions o = sgd(0.1);
@@ -233,7 +238,8 @@ TEST(SparseUpdates, PlainDescentIsTheDensePathBitForBit) {  // MIXED_PRECISION T
     }
 }
 
-TEST(SparseUpdates, MomentumMovesTheTouchedRowsAlone) {  // MIXED_PRECISION T12
+// tests: N264, T12
+TEST(SparseUpdates, MomentumMovesTheTouchedRowsAlone) {
   SliceRig rig(momentum(OptimizerKind::kMomentum, 0.5), {kF32, {3, 2}}, 1);
   rig.step({1, 2}, {0}, 1);
   EXPECT_EQ(rig.w(), (Numbers{-1, -2, 0, 0, 0, 0}));
@@ -249,7 +255,8 @@ TEST(SparseUpdates, MomentumMovesTheTouchedRowsAlone) {  // MIXED_PRECISION T12
   EXPECT_EQ(rig.slot(0), (Numbers{1.5, 2, 0, 0, 4, 8}));
 }
 
-TEST(SparseUpdates, NesterovAndRmsPropToo) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(SparseUpdates, NesterovAndRmsPropToo) {
   for (const OptimizerKind kind : {OptimizerKind::kNesterov, OptimizerKind::kRmsProp})
     for (const bool separate : {false, true}) {
       OptimizerOptions o = momentum(kind, 0.5);
@@ -270,7 +277,8 @@ TEST(SparseUpdates, NesterovAndRmsPropToo) {  // MIXED_PRECISION T12
     }
 }
 
-TEST(SparseUpdates, AdamMovesAllRowsAsDense) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(SparseUpdates, AdamMovesAllRowsAsDense) {
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kAdamW}) {
     const OptimizerOptions o = OptimizerOptions::of(kind);
     SliceRig rig(o, {kF32, {2}}, 1);
@@ -288,7 +296,8 @@ TEST(SparseUpdates, AdamMovesAllRowsAsDense) {  // MIXED_PRECISION T12
   }
 }
 
-TEST(SparseUpdates, OtherRowsAreNotRead) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(SparseUpdates, OtherRowsAreNotRead) {
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kMomentum, OptimizerKind::kRmsProp}) {
     SliceRig rig(OptimizerOptions::of(kind), {kF32, {3}}, 1);
     Tensor w = floats({0, 5, 0});
@@ -305,7 +314,8 @@ TEST(SparseUpdates, OtherRowsAreNotRead) {  // MIXED_PRECISION T12
 
 // ---- a training loop of the user's own
 
-TEST(SparseLoop, ScaledSparseGradientsFromLossToUpdate) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(SparseLoop, ScaledSparseGradientsFromLossToUpdate) {
   GraphBuilder b;
   const Variable table = variable(b, "table", {kF32, {3, 2}});
   const Port ids = b.placeholder("ids", DType::kInt32, {3}), x = b.placeholder("x", kF32, {3, 2}),
@@ -350,7 +360,8 @@ TEST(SparseLoop, ScaledSparseGradientsFromLossToUpdate) {  // MIXED_PRECISION T1
 
 // ---- bad input
 
-TEST(IndexedSlices, IndicesThatAreNoRowsStopTheRun) {  // MIXED_PRECISION T12
+// tests: T12
+TEST(IndexedSlices, IndicesThatAreNoRowsStopTheRun) {
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam})
     for (const double bad : {-1.0, 3.0}) {
       SliceRig rig(OptimizerOptions::of(kind), {kF32, {3}}, 2);

@@ -24,7 +24,8 @@ std::string refused(Act&& act) {
 
 // ---- MIXED_PRECISION T01 to T03
 
-TEST(EnableRewrite, ReturnsTheOptimizerInItsFamilysWrapper) {  // MIXED_PRECISION T01
+// tests: T01, T18
+TEST(EnableRewrite, ReturnsTheOptimizerInItsFamilysWrapper) {
   MixedPrecisionContext context;
   const auto train = enable_mixed_precision_graph_rewrite(context, TrainOptimizer{sgd(0.5)});
   static_assert(std::is_same_v<decltype(train), const MixedPrecisionLossScaleOptimizer>);
@@ -49,7 +50,8 @@ TEST(EnableRewrite, ReturnsTheOptimizerInItsFamilysWrapper) {  // MIXED_PRECISIO
   EXPECT_EQ(make_executor(graph)->run({}, Strings{graph.port_name(scaled)}).values[0].value(0), 1.5 * 0x1p15);
 }
 
-TEST(EnableRewrite, LossScaleMayBeMany) {  // MIXED_PRECISION T02
+// tests: T02
+TEST(EnableRewrite, LossScaleMayBeMany) {
   MixedPrecisionContext context;
   const auto options = [&](const LossScaleArgument& argument) {
     return enable_mixed_precision_graph_rewrite(context, TrainOptimizer{}, argument).loss_scale().options();
@@ -94,7 +96,8 @@ concept IsTaken = requires(MixedPrecisionContext c, Candidate o) {
   enable_mixed_precision_graph_rewrite(c, o);
 };
 
-TEST(EnableRewrite, TakesOptimizersThatAreNotWrapped) {  // MIXED_PRECISION T03
+// tests: T03
+TEST(EnableRewrite, TakesOptimizersThatAreNotWrapped) {
   static_assert(IsTaken<TrainOptimizer> && IsTaken<KerasOptimizer> && IsTaken<AnyOptimizer>);
   static_assert(!IsTaken<MixedPrecisionLossScaleOptimizer> && !IsTaken<LossScaleOptimizer> && !IsTaken<int>);
   const auto text = [](const AnyOptimizer& optimizer, DtypeBehaviour behaviour = DtypeBehaviour::kV2) {
@@ -115,7 +118,8 @@ TEST(EnableRewrite, TakesOptimizersThatAreNotWrapped) {  // MIXED_PRECISION T03
             "\"opt\" must be an instance of a tf.train.Optimizer or a tf.keras.optimizers.Optimizer, but got: sgd");
 }
 
-TEST(EnableRewrite, NotBesideAPolicyAndOnlyOnce) {  // MIXED_PRECISION T03, T04, T05
+// tests: T03, T04, T05
+TEST(EnableRewrite, NotBesideAPolicyAndOnlyOnce) {
   Strings log;
   MixedPrecisionContext context([&](LogLevel, const std::string& line) { log.push_back(line); });
   context.set_global_policy("mixed_float16");
@@ -135,7 +139,8 @@ TEST(EnableRewrite, NotBesideAPolicyAndOnlyOnce) {  // MIXED_PRECISION T03, T04,
   EXPECT_TRUE(context.graph_rewrite_enabled());
 }
 
-TEST(Compile, WrapsUnderMixedFloat16Alone) {  // MIXED_PRECISION K23
+// tests: K23
+TEST(Compile, WrapsUnderMixedFloat16Alone) {
   const auto compiled = [](const char* policy, AnyOptimizer optimizer) {
     return compiled_optimizer(Policy(std::string_view(policy)), std::move(optimizer));
   };
@@ -153,7 +158,8 @@ TEST(Compile, WrapsUnderMixedFloat16Alone) {  // MIXED_PRECISION K23
 
 // ---- MIXED_PRECISION K24: the wrapper itself
 
-TEST(KerasWrapper, Arguments) {  // MIXED_PRECISION K24
+// tests: K24
+TEST(KerasWrapper, Arguments) {
   const LossScaleOptimizer usual(KerasOptimizer{}, KerasLossScale{});
   EXPECT_EQ(usual.loss_scale().options(), LossScaleOptions::keras());
   const LossScaleOptimizer own(KerasOptimizer{}, KerasLossScale{.initial_scale = 8.0, .dynamic_growth_steps = 5});
@@ -171,7 +177,8 @@ TEST(KerasWrapper, Arguments) {  // MIXED_PRECISION K24
   EXPECT_THROW(LossScaleOptimizer(KerasOptimizer{sgd(-1)}), std::invalid_argument);
 }
 
-TEST(KerasWrapper, Configuration) {  // MIXED_PRECISION K24
+// tests: K24
+TEST(KerasWrapper, Configuration) {
   const LossScaleOptimizer dynamic(KerasOptimizer{sgd(0.25)}, KerasLossScale{});
   const std::string text = dynamic.get_config();
   EXPECT_EQ(text.rfind("{\"inner_optimizer\":{\"class_name\":\"sgd\",\"config\":{\"learning_rate\":0.25,", 0), 0u)
@@ -213,7 +220,8 @@ concept HasEpsilon = requires(Wrapper w) {
   w.epsilon();
 };
 
-TEST(KerasWrapper, DelegatesRateAndBetaButNotEpsilon) {  // MIXED_PRECISION K24
+// tests: K24
+TEST(KerasWrapper, DelegatesRateAndBetaButNotEpsilon) {
   OptimizerOptions adam = OptimizerOptions::of(OptimizerKind::kAdam);
   adam.beta1 = 0.8;
   LossScaleOptimizer o(KerasOptimizer{adam}, KerasLossScale{});
@@ -228,6 +236,7 @@ TEST(KerasWrapper, DelegatesRateAndBetaButNotEpsilon) {  // MIXED_PRECISION K24
   static_assert(!HasEpsilon<LossScaleOptimizer>);
 }
 
+// tests: T12
 TEST(ScaledGraphs, LossAndGradients) {  // MIXED_PRECISION T12: values, callables, missing gradients
   const MixedPrecisionLossScaleOptimizer two(TrainOptimizer{}, 2);
   GraphBuilder b;
@@ -258,6 +267,7 @@ TEST(ScaledGraphs, LossAndGradients) {  // MIXED_PRECISION T12: values, callable
   EXPECT_EQ(r.values[3].dtype(), DType::kFloat32);
 }
 
+// tests: T09
 TEST(ScaledGraphs, UnscalingMultipliesByTheReciprocal) {  // MIXED_PRECISION T09: 5 RN(1/3) is not RN(5/3)
   const MixedPrecisionLossScaleOptimizer three(TrainOptimizer{}, 3);
   GraphBuilder b;
@@ -269,6 +279,7 @@ TEST(ScaledGraphs, UnscalingMultipliesByTheReciprocal) {  // MIXED_PRECISION T09
   EXPECT_NE(got, static_cast<double>(5.0f / 3.0f));
 }
 
+// tests: T11
 TEST(ScaledGraphs, OnlyTheOptimizersGradientsAreScaled) {  // MIXED_PRECISION T11: 2^-26 in half
   GraphBuilder b;
   const Variable w{"w", b.add_named("w", "VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{}}})};
@@ -285,6 +296,7 @@ TEST(ScaledGraphs, OnlyTheOptimizersGradientsAreScaled) {  // MIXED_PRECISION T1
   EXPECT_EQ(r.values[1].value(0), 0x1p-26);
 }
 
+// tests: T09, T10
 TEST(ScaledGraphs, AnOverflowedStepChangesNothing) {  // MIXED_PRECISION T09, T10: variables and slots keep every bit
   GraphBuilder b;
   const Variable w{"w", b.add_named("w", "VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{2}}})};
@@ -370,7 +382,8 @@ struct WeightRun {
   Numbers scales;
 };
 
-TEST(Vectors, KerasOptimizersOwn) {  // MIXED_PRECISION K24
+// tests: K24
+TEST(Vectors, KerasOptimizersOwn) {
   {
     WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(0.25)}, KerasLossScale{}), 1, true);  // loss w^2
     run.step();
@@ -416,6 +429,7 @@ TEST(Vectors, KerasOptimizersOwn) {  // MIXED_PRECISION K24
   }
 }
 
+// tests: K24
 TEST(Vectors, MasterWeightTakesWhatHalfWouldLose) {  // MIXED_PRECISION K24: 1 - 2^-14
   WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(0x1p-14)}, KerasLossScale{}), 1, false, DType::kFloat16);
   EXPECT_TRUE(run.step());
@@ -428,7 +442,8 @@ struct Sequence {
   Numbers scales;
 };
 
-TEST(Vectors, ScalesOfBothWrappers) {  // MIXED_PRECISION T09, T10, T18, K24
+// tests: K24, T09, T10, T18, X6
+TEST(Vectors, ScalesOfBothWrappers) {
   const std::vector<Sequence> table = {{1, "TTTTTT", {1, 2, 2, 4, 4, 8}},
                                        {1024, "FFFFFF", {512, 256, 128, 64, 32, 16}},
                                        {16, "FFFFFF", {8, 4, 2, 1, 1, 1}},
@@ -453,21 +468,24 @@ TEST(Vectors, ScalesOfBothWrappers) {  // MIXED_PRECISION T09, T10, T18, K24
   }
 }
 
-TEST(Vectors, AScaleNearTheLargestNumberStays) {  // MIXED_PRECISION T09
+// tests: T09
+TEST(Vectors, AScaleNearTheLargestNumberStays) {
   WeightRun run(LossScaleOptimizer(KerasOptimizer{sgd(1)}, KerasLossScale{true, 0x1p127, 1}), 1);
   EXPECT_TRUE(run.step(0x1p-100));
   EXPECT_TRUE(run.step(0x1p-100));
   EXPECT_EQ(run.scales, (Numbers{0x1p127, 0x1p127}));
 }
 
-TEST(Vectors, FixedScalesNeverSkip) {  // MIXED_PRECISION T09
+// tests: T09
+TEST(Vectors, FixedScalesNeverSkip) {
   WeightRun run(MixedPrecisionLossScaleOptimizer(TrainOptimizer{sgd(1)}, 8), 1);
   EXPECT_TRUE(run.step(HUGE_VAL));
   EXPECT_FALSE(std::isfinite(run.w()));
   EXPECT_EQ(run.scales, Numbers{8});
 }
 
-TEST(Vectors, ACheckpointIsTheInnerOptimizersAndTheScale) {  // MIXED_PRECISION K24
+// tests: K24
+TEST(Vectors, ACheckpointIsTheInnerOptimizersAndTheScale) {
   const KerasOptimizer momentum{OptimizerOptions::of(OptimizerKind::kMomentum)};
   WeightRun wrapped(LossScaleOptimizer(momentum, KerasLossScale{}), 1);
   TrainerOptions plain;

@@ -159,6 +159,7 @@ TEST(Keras, SmallUpdatesReachFloat32Variables) {
   }
 }
 
+// tests: N254, N260
 TEST(Unscaling, DividesAndKeepsWhatIsMissing) {
   // MIXED_PRECISION T12: [3, none, -4] / 2 -> [1.5, none, -2].
   for (const bool reciprocal : {false, true})
@@ -176,6 +177,7 @@ TEST(Unscaling, DividesAndKeepsWhatIsMissing) {
     }
 }
 
+// tests: N254, N260
 TEST(Unscaling, TheOrderOfCastAndQuotient) {
   // TUTORIAL G25, scale 256: a true gradient of 2^-20 survives both ways, one of 2^-26 float32 alone. The quotient in
   // float16 and the reciprocal in the gradient's dtype are MindSpore's way (MIXED_PRECISION M12).
@@ -194,6 +196,7 @@ TEST(Unscaling, TheOrderOfCastAndQuotient) {
   }
 }
 
+// tests: N254, N260
 TEST(Unscaling, MindSporesPublishedHalves) {
   GraphBuilder b;
   const Port g = b.constant(halves({1.5, 1.2})), scale = b.constant(scalar(kF32, 1024));
@@ -396,6 +399,7 @@ std::vector<Tensor> clipped(const std::vector<std::vector<double>>& gradients, c
   return run(*make_executor(b.build()), {}, fetches).values;
 }
 
+// tests: N261
 TEST(Clipping, ByValue) {
   GradientClipping c;
   c.value = 0.5;
@@ -407,6 +411,7 @@ TEST(Clipping, ByValue) {
   EXPECT_EQ(g[0].code(4), 0x80000000u);
 }
 
+// tests: N261
 TEST(Clipping, ByNorm) {
   GradientClipping each, together;
   each.norm = 2.5;
@@ -433,6 +438,7 @@ TEST(Clipping, ByNorm) {
   EXPECT_EQ(clipped({{4, 0}}, all)[0].values(), (std::vector<double>{0.75, 0}));
 }
 
+// tests: N261
 TEST(Clipping, ANormThatIsNotFiniteIsSeen) {
   GradientClipping each, together;
   each.norm = together.global_norm = 1;

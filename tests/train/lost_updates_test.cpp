@@ -23,7 +23,8 @@ using test::refusal;
 using test::sgd;
 using Numbers = std::vector<double>;
 
-TEST(IsLost, OnHandWorkedPlaces) {  // TUTORIAL G40
+// tests: G40, N298
+TEST(IsLost, OnHandWorkedPlaces) {
   // Half has 11 bits: from 1 up the next number is 2^-10 away, downwards 2^-11.
   EXPECT_TRUE(is_lost(kF16, 1, 0x1p-12));  // the middle below 1: the even neighbour is 1
   EXPECT_FALSE(is_lost(kF16, 1, 0x1.004p-12));
@@ -50,6 +51,7 @@ TEST(IsLost, OnHandWorkedPlaces) {  // TUTORIAL G40
             "the weight's dtype is int32; expected a floating one");
 }
 
+// tests: N298
 TEST(IsLost, IsTheOraclesRoundingOfTheExactDifference) {
   std::mt19937 random(7);
   for (const DType dtype : {kF16, kB16, kF32}) {
@@ -131,7 +133,8 @@ Numbers weights(const Trainer& trainer) {
 const Numbers kStart = {1, 1, 1, 1, 1, 1, 0, 2048};
 const Numbers kUpdates = {0x1p-12, 0x1p-11, -0x1p-11, -0x1.004p-11, 0, 0x1p-13, 0x1p-20, -1};
 
-TEST(LostUpdates, ExactCountsInHalfAndNoneInFloat32Masters) {  // TUTORIAL G40
+// tests: G40
+TEST(LostUpdates, ExactCountsInHalfAndNoneInFloat32Masters) {
   for (const DType parameters : {kF16, kF32}) {
     Trainer trainer(eight_weights(parameters), counting(sgd(1)));
     trainer.set_variable("net/w", test::tensor(parameters, {8}, kStart));
@@ -187,7 +190,8 @@ TEST(LostUpdates, WeightUpdatesSayHowTheyRound) {
     }
 }
 
-TEST(LostUpdates, MomentumGrowsOutOfThem) {  // TUTORIAL G40
+// tests: G40, N298
+TEST(LostUpdates, MomentumGrowsOutOfThem) {
   // Updates of -2^-12 to 1 in half, where half the spacing is 2^-11: plain descent never moves. Momentum of 3/4 adds
   // them up to 1, 1.75 and 2.3125 times 2^-12; the third is no longer lost.
   OptimizerOptions momentum = OptimizerOptions::of(OptimizerKind::kMomentum);
@@ -210,7 +214,8 @@ TEST(LostUpdates, MomentumGrowsOutOfThem) {  // TUTORIAL G40
   }
 }
 
-TEST(LostUpdates, OfAdamAndRmsPropAreOfTheirOwnFormulas) {  // TUTORIAL G40
+// tests: G40
+TEST(LostUpdates, OfAdamAndRmsPropAreOfTheirOwnFormulas) {
   // Without memory both go by lr g / |g|: lr decides, not the gradient.
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kRmsProp})
     for (const auto& [rate, lost] : std::vector<std::pair<double, int64_t>>{{0x1p-13, 8}, {0x1p-10, 0}}) {
@@ -237,7 +242,8 @@ TEST(LostUpdates, OfAdamAndRmsPropAreOfTheirOwnFormulas) {  // TUTORIAL G40
   }
 }
 
-TEST(LostUpdates, CountingChangesNoBitAndSkippedStepsHaveNone) {  // TUTORIAL G40
+// tests: G40
+TEST(LostUpdates, CountingChangesNoBitAndSkippedStepsHaveNone) {
   for (const bool stochastic : {false, true}) {
     TrainerOptions options = counting(sgd(1));
     options.loss_scale = LossScaleOptions::torch();
@@ -269,7 +275,8 @@ TEST(LostUpdates, CountingChangesNoBitAndSkippedStepsHaveNone) {  // TUTORIAL G4
       "count");
 }
 
-TEST(LostUpdates, ARunWarnsOnceAndTellsTheTotals) {  // TUTORIAL G40
+// tests: G40
+TEST(LostUpdates, ARunWarnsOnceAndTellsTheTotals) {
   train_detail::LostUpdateReport report;
   StepResult step;
   const auto add = [&](int64_t number, std::vector<LostUpdates> counts) {
@@ -289,6 +296,7 @@ TEST(LostUpdates, ARunWarnsOnceAndTellsTheTotals) {  // TUTORIAL G40
                                       "bias  float32  43.8 % of 16 updates are lost, at most 100.0 % (step 3)"}));
 }
 
+// tests: G40
 TEST(LostUpdates, OfAWholeRun) {  // TUTORIAL G40: plain descent in half loses what momentum does not
   const auto share = [](const char* more) {
     const RunSummary run = test::quiet_run(test::small_run(more), {.lost_updates = true});

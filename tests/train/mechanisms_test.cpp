@@ -35,6 +35,7 @@ LayerRule everything_in(DType compute, DType variables) {
   };
 }
 
+// tests: X13
 TEST(LayersUnderARule, CastInputsAndVariablesOnce) {
   // TUTORIAL X13
   GraphBuilder b;
@@ -113,7 +114,8 @@ TEST(LayersUnderARule, ADtypeThatLayersDoNotHaveIsRefused) {
             "the precision of what it begins with");
 }
 
-TEST(Mechanisms, DtypesOfEveryTensorAtO2) {  // MIXED_PRECISION M04
+// tests: M04, X10
+TEST(Mechanisms, DtypesOfEveryTensorAtO2) {
   Trainer trainer(tiny_model("level=O2"), tiny_trainer("level=O2"));
   const Graph& g = trainer.gradient_graph();
   // TUTORIAL X10: every cell in float16 but BatchNorm, whose result is cast to float16; variables and the loss in
@@ -156,7 +158,8 @@ TEST(Mechanisms, DtypesOfEveryTensorAtO2) {  // MIXED_PRECISION M04
   EXPECT_EQ(dtype(o3.graph, "loss"), "float32");
 }
 
-TEST(Mechanisms, PhasesOfAStepUnderARuleAndAPass) {  // MIXED_PRECISION M03
+// tests: M03
+TEST(Mechanisms, PhasesOfAStepUnderARuleAndAPass) {
   for (const std::string mechanism : {"level=O2", "tensorflow=2.3"}) {
     SCOPED_TRACE(mechanism);
     Trainer trainer(tiny_model(mechanism), tiny_trainer(mechanism));
@@ -307,7 +310,8 @@ TEST(Mechanisms, TwoAtOnceAreRefused) {
 
 // What follows from a mechanism.
 
-TEST(Mechanisms, BringTheirOwnLossScale) {  // MIXED_PRECISION K23; TUTORIAL G46
+// tests: G46, K23
+TEST(Mechanisms, BringTheirOwnLossScale) {
   const std::pair<const char*, const char*> rows[] = {{"none", "fixed"},
                                                       {"tensorflow", "tensorflow"},
                                                       {"recipe=full", "none"},
@@ -403,7 +407,8 @@ TEST(Mechanisms, ARunGoneOnWithIsOneThatWasNeverStopped) {
   }
 }
 
-TEST(Mechanisms, VariablesOfOneLoadUnderAnother) {  // MIXED_PRECISION K22
+// tests: K22
+TEST(Mechanisms, VariablesOfOneLoadUnderAnother) {
   const TemporaryFolder folder;
   Trainer mixed(tiny_model("policy=mixed_float16"), tiny_trainer("policy=mixed_float16"));
   const std::string weights = weights_after(mixed, 3);
@@ -466,6 +471,7 @@ const Distance kDistances[] = {{"tensorflow=2.3", -0.0040, 0.0372}, {"recipe=bas
 // The mean distance of n other seeds lies within k standard errors of the measured one, where the variance of their
 // difference is sd^2 (1 / n + 1 / 24). k = 4: one run in 16,000 of normally distributed distances would lie outside;
 // as results are the same bits everywhere, the test cannot fail by chance, only by a change of the arithmetic.
+// tests: T19
 TEST(Mechanisms, TrainingEndsAsNearFloat32AsMeasured) {
   // MIXED_PRECISION T19
   const char* const asked = std::getenv("SOFTAMP_SEEDS");
@@ -534,6 +540,7 @@ TEST(Mechanisms, ABadRecipeDoesNotTrainAndTheReportSaysWhy) {
 
 // MIXED_PRECISION T19: under the rewrite the accuracy is that of float32. A slice of Fashion-MNIST, the same for both:
 // differences of each seed's pair of runs; docs/RESULTS.md has more images and epochs.
+// tests: T19
 TEST(Mechanisms, TheRewriteIsAsAccurateAsFloat32OnFashionMnist) {
   std::string missing;
   const std::filesystem::path folder = test::fashion_mnist_folder(missing);

@@ -89,6 +89,7 @@ struct Dtypes {
 constexpr Dtypes kDtypes[] = {{kF32, kF32, kF32}, {kF16, kF16, kF16}, {kF16, kF16, kF32}, {kF16, kF32, kF32},
                               {kB16, kB16, kB16}, {kF32, kF16, kF16}, {kF16, kB16, kB16}};
 
+// tests: N256, N262
 TEST(Fused, NearestEqualsTheFormulas) {
   ExecutorOptions how;
   how.semantics = Semantics::ieee();
@@ -96,6 +97,7 @@ TEST(Fused, NearestEqualsTheFormulas) {
     for (const Dtypes& d : kDtypes) compare_with_formulas(options_of(kind), d.var, d.state, d.grad, how);
 }
 
+// tests: N256, N262
 TEST(Fused, StochasticEqualsTheFormulas) {
   ExecutorOptions ipu = stochastic();
   ipu.seed = 11;
@@ -111,6 +113,7 @@ TEST(Fused, StochasticEqualsTheFormulas) {
     }
 }
 
+// tests: N256, N262
 TEST(Fused, HyperparametersHaveADtypeOfTheirOwn) {
   ExecutorOptions how;
   how.semantics = Semantics::ieee();
@@ -124,6 +127,7 @@ TEST(Fused, HyperparametersHaveADtypeOfTheirOwn) {
   EXPECT_EQ(attribute<double>(apply_node(narrow.executor->graph()), "momentum"), 0.89990234375);
 }
 
+// tests: N244, N281
 TEST(Skipped, NoBitChangesAndNothingIsRaised) {
   for (const bool separate : {false, true})
     for (const OptimizerKind kind : kAllKinds)
@@ -169,6 +173,7 @@ double separate_formula(const OptimizerOptions& o, double w, double slot[2], dou
   }
 }
 
+// tests: N259
 TEST(Separate, EveryOperationRoundsToHalf) {
   for (const OptimizerKind kind : kAllKinds) {
     OptimizerOptions o = options_of(kind);
@@ -197,6 +202,7 @@ TEST(Separate, EveryOperationRoundsToHalf) {
   }
 }
 
+// tests: N259
 TEST(Separate, EachRoundingHasItsOwnRandomBits) {
   OptimizerOptions o = options_of(kSgd);
   o.separate_roundings = true;
@@ -225,6 +231,7 @@ TEST(Separate, EachRoundingHasItsOwnRandomBits) {
   }
 }
 
+// tests: N259
 TEST(Separate, MixedDtypesAreCast) {
   OptimizerOptions o = options_of(kMomentum);
   o.separate_roundings = true;
@@ -239,6 +246,7 @@ TEST(Separate, MixedDtypesAreCast) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+// tests: N255
 TEST(Slots, NamesTypesAndFirstValues) {
   const VariableSpec kernel{"conv/kernel", {kF16, {3, 3, 1, 8}}, Initializer::glorot_uniform(), true};
   const auto names = [&](OptimizerKind kind) {
@@ -291,6 +299,7 @@ TEST(Graph, VariablesOfSeveralDtypes) {
   }
 }
 
+// tests: G29
 TEST(Minimize, IsComputeThenApply) {
   // TUTORIAL G29. Loss: the sum of (x w)^2, once by each way; a variable that the loss does not read is left alone.
   const auto graph = [](bool composed, const OptimizerOptions& o) {
@@ -320,6 +329,7 @@ TEST(Minimize, IsComputeThenApply) {
   }
 }
 
+// tests: N257
 TEST(Rate, BiasCorrectionInBinary64) {
   Optimizer adam(options_of(kAdam));
   double p1 = 1, p2 = 1;
@@ -350,6 +360,7 @@ TEST(Rate, BiasCorrectionInBinary64) {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
+// tests: G27, N258
 TEST(Hyperparameters, RateOverScaleInHalf) {
   // TUTORIAL G27: divided first, then cast; cast first, then divided in float16; and gone.
   const HyperparameterCheck first = check_hyperparameter("learning_rate", 0.01 / 256, kF16);
@@ -367,6 +378,7 @@ TEST(Hyperparameters, RateOverScaleInHalf) {
   EXPECT_EQ(Optimizer(OptimizerOptions{}).check(kF16, 256)[0].got, first.got);
 }
 
+// tests: G30, N258
 TEST(Hyperparameters, PublishedRoundings) {
   // TUTORIAL G30
   const auto half = [](double x) { return check_hyperparameter("x", x, kF16).got; };
@@ -395,6 +407,7 @@ std::string doubts(const OptimizerOptions& o, DType dtype, double scale = 1) {
   return text;
 }
 
+// tests: G30, G36, N258
 TEST(Hyperparameters, AllOfAllOptimizers) {
   // TUTORIAL G30, G36, with the defaults of each kind.
   const auto names = [](OptimizerKind kind) {
@@ -465,6 +478,7 @@ TEST(Hyperparameters, ACureIsNamedOnlyWhereItCures) {
   EXPECT_EQ(cures(tiny, kF16), "learning_rate: ; ");
 }
 
+// tests: G30, G36
 TEST(Hyperparameters, StrictRefuses) {
   // TUTORIAL G30, G36
   OptimizerOptions o = OptimizerOptions::of(kAdam);

@@ -20,6 +20,7 @@ using Esr = StochasticRoundingBehaviour;
 
 constexpr Esr kModes[] = {Esr::kOff, Esr::kOn, Esr::kReplicaIdenticalOnly};
 
+// tests: N277
 TEST(Replicas, SumInRankOrder) {  // N277: a float32 chain from rank 0
   TrainerOptions o = rig_options();
   o.optimizer = sgd(1);
@@ -36,6 +37,7 @@ TEST(Replicas, SumInRankOrder) {  // N277: a float32 chain from rank 0
   EXPECT_EQ(sum_of({3, 6, 9}), 6);
 }
 
+// tests: N276, N277
 TEST(Replicas, MicroBatchesAreSummedOrAveraged) {  // N276, N277: one division for both means
   TrainerOptions o = rig_options();
   o.optimizer = sgd(1);
@@ -88,7 +90,8 @@ std::vector<Drifting> all_modes() {
   return all;
 }
 
-TEST(Replicas, WeightsDifferOnlyWhereThatWasAskedFor) {  // TUTORIAL G12, N279, N282
+// tests: G12, N279, N282
+TEST(Replicas, WeightsDifferOnlyWhereThatWasAskedFor) {
   int drifted = 0;
   for (const Drifting& d : all_modes()) {
     SCOPED_TRACE(d.text());
@@ -117,7 +120,8 @@ TEST(Replicas, WeightsDifferOnlyWhereThatWasAskedFor) {  // TUTORIAL G12, N279, 
   EXPECT_EQ(drifted, 8);
 }
 
-TEST(Replicas, ModesRoundOtherThings) {  // TUTORIAL G12, N279
+// tests: G12, N279
+TEST(Replicas, ModesRoundOtherThings) {
   std::set<std::string> ends;
   for (const Esr mode : kModes) {
     TrainerOptions o = rig_options();
@@ -128,7 +132,8 @@ TEST(Replicas, ModesRoundOtherThings) {  // TUTORIAL G12, N279
   EXPECT_EQ(ends.size(), 3u);
 }
 
-TEST(Replicas, DriftIsTheLargestDistance) {  // N282
+// tests: N282
+TEST(Replicas, DriftIsTheLargestDistance) {
   TrainerOptions o = rig_options();
   o.replicas = 3;
   o.replica_drift = true;
@@ -165,7 +170,8 @@ TrainerOptions invariant(TrainerOptions o, int replicas, int slices = 8) {
   return o;
 }
 
-TEST(ReplicaInvariance, TheNumberOfReplicasChangesNoBit) {  // N283
+// tests: N275, N283
+TEST(ReplicaInvariance, TheNumberOfReplicasChangesNoBit) {
   const LossScaleOptions moving = LossScaleOptions::parse("tensorflow");
   for (const char* precision : {"float32", "float16", "bfloat16", "mixed"})
     for (const Esr mode : kModes)
@@ -194,6 +200,7 @@ TEST(ReplicaInvariance, TheNumberOfReplicasChangesNoBit) {  // N283
       }
 }
 
+// tests: N275
 TEST(ReplicaInvariance, GradientsAreSummedInATree) {  // N283
   for (const int replicas : {1, 2, 4}) {
     TrainerOptions o = invariant(rig_options(), replicas, 4);
@@ -276,6 +283,7 @@ TEST(ReplicaInvariance, IsRefusedWhereItCannotHold) {
       "without");
 }
 
+// tests: N79
 TEST(Replicas, DrawBitsOfTheirOwn) {  // N79: equal data, unlike gradients
   TrainerOptions o = rig_options();
   o.replicas = 2;

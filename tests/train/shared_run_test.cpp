@@ -70,7 +70,8 @@ TrainSettings run_with(const std::string& more) {
                        more);
 }
 
-TEST(SharedRun, FilesOfOneProcess) {  // N284
+// tests: N284
+TEST(SharedRun, FilesOfOneProcess) {
   const TemporaryFolder folder;
   for (const char* more : {R"({"precision": "mixed", "loss_scale": "dynamic", "shuffle": true, "behaviour": "nanoo"})",
                            R"({"precision": "mixed", "optimizer": "adam", "accumulation": 2, "clip_global_norm": 0.1})",

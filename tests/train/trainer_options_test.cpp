@@ -59,6 +59,7 @@ std::pair<double, double> taken_off_both(DType parameters, const AccumulationDty
   return {1 - trainer.variable("net/a").value(0), 1 - trainer.variable("net/b").value(0)};
 }
 
+// tests: G24
 TEST(Accumulation, ADtypeForEachVariable) {  // TUTORIAL G24: none is the variable's, a dtype, or a function
   using Both = std::pair<double, double>;
   using Sums = std::optional<DType>;
@@ -80,7 +81,8 @@ TEST(Accumulation, ADtypeForEachVariable) {  // TUTORIAL G24: none is the variab
       "nothing for that of the variable");
 }
 
-TEST(Sessions, OfATrainerAreNotedByItsContext) {  // MIXED_PRECISION T05
+// tests: T05
+TEST(Sessions, OfATrainerAreNotedByItsContext) {
   std::vector<std::string> warnings;
   const auto warnings_after = [&](const GraphPass& pass) {
     warnings.clear();

@@ -44,7 +44,8 @@ TEST(Step, DenseProductsMayBeginWithTheirBias) {
   EXPECT_NEAR(others.back().loss, results.back().loss, 0x1p-6);
 }
 
-TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
+// tests: G15, M03, N278
+TEST(Step, PhasesAndTheirDtypes) {
   TrainerOptions o = rig_options(LossScaleOptions::fixed(256));
   Trainer trainer(three_layer_model("mixed"), o);
   std::map<std::string, std::set<std::string>> dtypes;
@@ -70,6 +71,7 @@ TEST(Step, PhasesAndTheirDtypes) {  // MIXED_PRECISION M03
   EXPECT_EQ(order.back(), "update");
 }
 
+// tests: G15
 TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // TUTORIAL G15: w = 1, lr g = 2^-12
   for (const DType parameters : {DType::kFloat32, DType::kFloat16}) {
     TrainerOptions o = rig_options();
@@ -85,6 +87,7 @@ TEST(Step, MasterWeightKeepsWhatHalfLoses) {  // TUTORIAL G15: w = 1, lr g = 2^-
   }
 }
 
+// tests: G22
 TEST(Step, PowerOfTwoScaleChangesNothing) {  // TUTORIAL G22; float32 throughout: nothing under- or overflows
   const std::vector<StepResult> plain = train_steps("float32", rig_options(), 4);
   for (const double scale : {2.0, 256.0, 0x1p20}) {
@@ -111,7 +114,8 @@ std::vector<double> momentum_after(const TrainerOptions& options, int steps) {
   return all;
 }
 
-TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // TUTORIAL G26
+// tests: G26, N278
+TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kMomentum, OptimizerKind::kNesterov}) {
     TrainerOptions plain = rig_options(), folded = rig_options(LossScaleOptions::fixed(256));
     plain.optimizer = folded.optimizer = OptimizerOptions::of(kind);
@@ -125,6 +129,7 @@ TEST(Step, ScaleFoldedIntoTheRateIsTheUnscaledStep) {  // TUTORIAL G26
   }
 }
 
+// tests: G22, T11
 TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // TUTORIAL G22, MIXED_PRECISION T11: a gradient of 2^-26
   for (const double scale : {1.0, 256.0}) {
     TrainerOptions o = rig_options(LossScaleOptions::fixed(scale));
@@ -141,7 +146,8 @@ TEST(Step, ScaleKeepsGradientsThatHalfLoses) {  // TUTORIAL G22, MIXED_PRECISION
   }
 }
 
-TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
+// tests: M12, T10
+TEST(Step, SkippedStepChangesNoBit) {
   LossScaleOptions dynamic = LossScaleOptions::mindspore();
   TrainerOptions o = rig_options(dynamic);
   o.executor.config.floating_point_behaviour.nanoo = true;  // an overflow becomes a NaN, so gradients show it
@@ -169,7 +175,8 @@ TEST(Step, SkippedStepChangesNoBit) {  // MIXED_PRECISION T10, M12
   FAIL() << "no step was applied";
 }
 
-TEST(Step, KerasCountsSkippedSteps) {  // TUTORIAL X6
+// tests: N281, X6
+TEST(Step, KerasCountsSkippedSteps) {
   for (const bool keras : {false, true}) {
     TrainerOptions o = rig_options(keras ? LossScaleOptions::keras() : LossScaleOptions::tensorflow());
     o.loss_scale.initial = 0x1p100;
@@ -180,7 +187,8 @@ TEST(Step, KerasCountsSkippedSteps) {  // TUTORIAL X6
   }
 }
 
-TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {  // MIXED_PRECISION M20
+// tests: M20
+TEST(Step, FixedScaleWithoutDropLetsNaNsIn) {
   for (const bool drop : {true, false}) {
     TrainerOptions o = rig_options(LossScaleOptions::mindspore_fixed(0x1p100, drop));
     o.executor.config.floating_point_behaviour.nanoo = true;
@@ -266,6 +274,7 @@ TEST(State, NamesWhatDoesNotFit) {
       std::string::npos);
 }
 
+// tests: G24
 TEST(Accumulation, DtypeOfTheSums) {  // TUTORIAL G24: 1024 gradients of 2^-11 onto 1
   for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
     TrainerOptions o = rig_options();
@@ -386,7 +395,8 @@ TEST(Options, RefusalsNameValueAndExpectation) {
   }
 }
 
-TEST(Memory, HalfWeightsTakeHalf) {  // TUTORIAL G14
+// tests: G14
+TEST(Memory, HalfWeightsTakeHalf) {
   const Trainer half(three_layer_model("float16"), rig_options()), single(three_layer_model("float32"), rig_options());
   EXPECT_EQ(single.memory().parameters, 2 * half.memory().parameters);
   EXPECT_EQ(single.memory().slots, 2 * half.memory().slots);

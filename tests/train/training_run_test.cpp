@@ -383,6 +383,7 @@ TEST(TrainingRun, AFullDiskEndsTheLogWithAnError) {
 
 // Evaluation.
 
+// tests: N288
 TEST(Evaluation, CrossEntropyWithinItsBound) {
   const double samples[][4] = {{0, 0, 0, 0}, {1, 2, 3, 4}, {-50, 0, 3, 60}, {12, 12.5, -3, 0.1}, {1e-3, 0, 0, -1e-3}};
   for (const auto& logits : samples)
@@ -395,6 +396,7 @@ TEST(Evaluation, CrossEntropyWithinItsBound) {
     }
 }
 
+// tests: N288
 TEST(Evaluation, CorrectIsTheFirstOfTheLargest) {
   const double logits[] = {1, 3, 3, 2}, nan[] = {1, std::nan(""), 3, 2};
   EXPECT_TRUE(train_detail::judge(logits, 1).correct);
@@ -459,6 +461,7 @@ InputFunction stream(const ImageSet& images) {
   };
 }
 
+// tests: G45
 TEST(Estimator, LossesAreThoseOfTheDirectLoop) {
   // TUTORIAL G45
   const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
@@ -484,6 +487,7 @@ TEST(Estimator, LossesAreThoseOfTheDirectLoop) {
   EXPECT_EQ(estimator.train(input, 10, [](const StepResult& r) { return r.step < 18; }), 3);
 }
 
+// tests: G45
 TEST(Estimator, OtherModesAreRefused) {
   // TUTORIAL G45
   const ImageSet images = generated_images(28, 28, 1, 64, 20).train;
@@ -515,6 +519,7 @@ TEST(Estimator, WhatAModelFunctionMustReturn) {
 
 // MindSpore's default scale is 2^24; gradients of LeNet5's logits reach 0.9/32 of it, and more than fp16 holds while
 // the scale is 2^22 or above: the first three steps are skipped (TUTORIAL X14).
+// tests: X14
 TEST(TrainingRun, AHugeInitialScaleSkipsTheFirstThreeSteps) {
   TrainSettings s = TrainSettings::from_json(R"({"network": "lenet5", "precision": "mixed", "generated": true,
       "train_images": 256, "test_images": 1, "batch_size": 32, "steps": 6, "epochs": 1, "evaluate": false,

@@ -1,10 +1,7 @@
-// Rows and traps of the tutorial (docs/TUTORIAL.md) that no other test shows, and a check of that page: every row and
-// trap is there, and what it points to exists.
+// Rows and traps of the tutorial (docs/TUTORIAL.md) that no other test shows.
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "softamp/graph/gradients.h"
 #include "softamp/numerics/convert.h"
@@ -16,14 +13,13 @@
 #include "softamp/train/optimizer.h"
 #include "tests/graph/executor_check.h"
 #include "tests/train/optimizer_rig.h"
-#include "tests/train/row_page.h"
 
 namespace softamp::test {
 namespace {
 
 using enum DType;
-using Words = std::vector<std::string>;
 
+// tests: G02
 TEST(TutorialRows, G02HalvesAreFourTimesAsFast) {
   EXPECT_EQ(relative_peak_rate(kFloat16), 4 * relative_peak_rate(kFloat32));
   EXPECT_EQ(relative_peak_rate(kFloat32), 1);
@@ -49,6 +45,7 @@ double product_of(DType compute, const char* partials, DType variable, double& k
 
 /// What is computed, summed and kept in which dtype is chosen apart. Half partials stop at 2048, the weight's last bit
 /// is lost where it is kept or computed with in half, and 4096 (1 + 2^-12) = 4097 where neither is.
+// tests: G03
 TEST(TutorialRows, G03OneNetInFourCombinations) {
   double kept = 0;
   EXPECT_EQ(product_of(kFloat16, "half", kFloat16, kept), 2048);
@@ -61,6 +58,7 @@ TEST(TutorialRows, G03OneNetInFourCombinations) {
 }
 
 /// A gradient g that left the backward pass in half as S g: cast to float32 and divided there, or divided in half.
+// tests: G25
 TEST(TutorialRows, G25CastBeforeDividing) {
   constexpr double kScale = 256;
   GraphBuilder b;
@@ -90,6 +88,7 @@ std::vector<double> updated_weights(OptimizerKind kind, double scale, double eps
 
 /// The scale does nothing where epsilon is scaled, too: by S outside the root, by S^2 inside. S is a power of two, so
 /// that nothing rounds otherwise and the same bits come out.
+// tests: G28
 TEST(TutorialRows, G28ScaledEpsilonTakesTheScaleOff) {
   constexpr double kScale = 256;
   for (const OptimizerKind kind : {OptimizerKind::kAdam, OptimizerKind::kAdamW, OptimizerKind::kRmsProp}) {
@@ -102,6 +101,7 @@ TEST(TutorialRows, G28ScaledEpsilonTakesTheScaleOff) {
 }
 
 /// Values and gradients with a print and an outfeed on the way are, to the bit, those without.
+// tests: G31
 TEST(TutorialRows, G31LookingChangesNothing) {
   std::vector<RunResult> results;
   std::string printed;
@@ -144,6 +144,7 @@ std::string seven_digits(double x) {
 }
 
 /// The page's 0.0004833, 0.2504833 and 0.0200205 are slips: no fp16 arithmetic gives them.
+// tests: G09, X1
 TEST(TutorialTraps, X1WhatTheDemonstrationPrints) {
   const auto there_and_back = [](double x) { return half(half(half(x) + 0.25) - 0.25); };
   EXPECT_EQ(there_and_back(0.0004), 0x1p-11);
@@ -165,6 +166,7 @@ TEST(TutorialTraps, X1WhatTheDemonstrationPrints) {
 }
 
 /// Not 1.7e+38 and 1.7e-38.
+// tests: X2
 TEST(TutorialTraps, X2LimitsOfFloat32) {
   EXPECT_EQ(fp::to_double(kFp32, kFp32.max_finite_code()), (2 - 0x1p-23) * 0x1p127);
   EXPECT_EQ(shortest_decimal(kFp32, kFp32.max_finite_code()), "3.4028235e+38");
@@ -174,6 +176,7 @@ TEST(TutorialTraps, X2LimitsOfFloat32) {
 
 /// To nearest, a half of the least subnormal is gone; stochastically it is there as often as it should be: of all 2^13
 /// random numbers, x / 2^-24 of them round x up, exactly. TUTORIAL G08: where a half underflows.
+// tests: G08, X3
 TEST(TutorialTraps, X3UnderflowByMode) {
   const auto rounded = [](double x, const RoundingPolicy& policy, uint32_t random) {
     return fp::convert(kBinary64, kFp16, std::bit_cast<uint64_t>(x), Semantics::ieee(policy), random).code;
@@ -186,34 +189,6 @@ TEST(TutorialTraps, X3UnderflowByMode) {
     for (uint32_t random = 0; random < 8192; ++random) up += rounded(parts * 0x1p-37, stochastic, random) == 1;
     EXPECT_EQ(up, parts);
   }
-}
-
-// ---- The page -------------------------------------------------------------------------------------------------------
-
-TEST(TutorialPage, PointsToWhatIsThere) {
-  for (const rows::Page& page : {rows::tutorial(), rows::mixed_precision()})
-    for (const std::string& fault : rows::faults_of(page, SOFTAMP_SOURCE_DIR))
-      ADD_FAILURE() << page.file << ": " << fault;
-}
-
-TEST(TutorialPage, FaultsAreSeen) {
-  std::string page = "| row | what | where |\n|---|---|---|\n";
-  for (const std::string& row : rows::tutorial().names)
-    if (row != "G05" && row != "X15")
-      page += "| " + row + " | words | `tests/train/tutorial_rows_test.cpp: TutorialPage.FaultsAreSeen` |\n";
-  const auto faults = [](const std::string& text) {
-    return rows::faults_of(text, rows::tutorial().names, SOFTAMP_SOURCE_DIR);
-  };
-  EXPECT_EQ(faults(page), (Words{"row G05 is missing", "row X15 is missing"}));
-  page += "| G05 | words | nowhere |\n| X15 | | `tests/none_test.cpp: Suite.Name` |\n";
-  EXPECT_EQ(faults(page), (Words{"row G05 points to nothing", "row X15 does not say what it is",
-                                 "row X15: there is no file tests/none_test.cpp"}));
-  page +=
-      "| G05 | words | `tests/train/tutorial_rows_test.cpp: TutorialPage.Faults` |\n| G48 | words | `README.md` |\n";
-  EXPECT_EQ(faults(page).size(), 6u);
-  EXPECT_EQ(faults(page)[3], "row G05 is there twice");
-  EXPECT_EQ(faults(page)[4], "row G05: tests/train/tutorial_rows_test.cpp has no test TutorialPage.Faults");
-  EXPECT_EQ(faults(page)[5], "row G48 is no row of this page");
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ inline constexpr uint64_t kMaxHeader = 100'000'000;
 inline constexpr std::string_view kMetadataName = "__metadata__";
 
 /// One tensor: what a header says of it.
+// implements: N504
 struct Entry {
   std::string name{};
   ElementType type = ElementType::kF32;
@@ -82,6 +83,7 @@ struct Entry {
 using Metadata = std::map<std::string, std::string>;
 
 /// What a file holds before the data.
+// implements: N504
 struct Header {
   std::vector<Entry> tensors;  ///< in the order of their data
   Metadata metadata;

@@ -22,6 +22,7 @@
 namespace softamp::engine {
 
 /// Where the tensors of a call lie: in the host's memory or a device's. Null: left out.
+// implements: N441
 struct DoubleTensors {
   static constexpr size_t kInputs = 8, kOutputs = 5;
   const void* in[kInputs]{};
@@ -312,6 +313,7 @@ class DoubleKernelBase : public Base {
 };
 
 /// An engine's entries: make(std::type_identity<Node>) is what makes the kernel of such a node.
+// implements: N441
 template <class Entry, class Make>
 std::vector<Entry> double_entries(const Make& make) {
   std::vector<Entry> all;

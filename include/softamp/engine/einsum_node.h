@@ -21,6 +21,7 @@ struct EinsumStep {
 /// The operands are transposed to [batch, rows, inner] and [batch, inner, columns], where they do not lie so, or with
 /// the last two swapped; then multiplied by BatchMatMulV2, whose result [batch, rows, columns] is transposed to the
 /// output's axes. Letters: graph/einsum.h.
+// implements: N111
 struct EinsumNode {
   explicit EinsumNode(const OpContext& context);
 

@@ -12,12 +12,14 @@ namespace softamp::engine {
 inline float rounded_to_fp32(double x) { return fp::to_float(kBinary64, __builtin_bit_cast(uint64_t, x)); }
 
 /// The slope of a leaky operation on `dtype`: rounded to fp32, which is computed in, but for float64.
+// implements: N199
 inline double alpha_of(const Node& node, DType dtype) {
   const double alpha = attribute<double>(node, "alpha");
   return dtype == DType::kFloat64 ? alpha : rounded_to_fp32(alpha);
 }
 
 /// The code of `value` in every element of a tensor of dtype `type`, rounded to nearest even, as a host's constant is.
+// implements: N211
 inline uint64_t constant_code(DType type, double value) {
   if (is_floating(type)) return fp::from_double(format_of(type), value);
   return static_cast<uint32_t>(static_cast<int32_t>(value));

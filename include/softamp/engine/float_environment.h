@@ -17,6 +17,7 @@ namespace softamp::engine {
 /// Sets the registers that arithmetic depends on while alive, then restores them. A few instructions: every task of a
 /// thread pool makes its own, since threads have other registers than the caller (oneTBB gives workers the settings
 /// that it found first).
+// implements: N81
 class DefaultRegisters {
  public:
 #if defined(__SSE2__)
@@ -53,6 +54,7 @@ class DefaultRegisters {
 
 /// The same for an entry point, with what only libraries read: the control word of x87, from which C's decimal
 /// conversions take the rounding mode.
+// implements: N81, N386
 class DefaultEnvironment {
  public:
 #if defined(__SSE2__)

@@ -10,6 +10,7 @@
 
 namespace softamp::engine {
 
+// implements: N94
 class HardwareOrder {
  public:
   /// The state after poprand's setSeed on every tile.

@@ -12,6 +12,7 @@
 namespace softamp::engine {
 
 /// Throws std::out_of_range: "GatherV2 'emb': indices[3] = 17 is not in [0, 17)".
+// implements: N303
 [[noreturn]] inline void fail_index(const Node& node, const char* argument, int64_t position, int32_t index,
                                     const std::string& expected) {
   throw std::out_of_range(node.op + " '" + node.name + "': " + argument + "[" + std::to_string(position) +
@@ -19,6 +20,7 @@ namespace softamp::engine {
 }
 
 /// Output row (o, i) is the row (o, index[i]) of params: outer x extent rows become outer x indices.
+// implements: N212
 struct GatherNode {
   explicit GatherNode(const OpContext& c) : node(c.node), indices(c.inputs[1].shape.elements()) {
     const Shape& params = c.inputs[0].shape;
@@ -41,6 +43,7 @@ struct GatherNode {
 
 /// Output (o, d, i) is `on` where index (o, i) is d, else `off`. An index outside [0, depth) sets no element, as in
 /// TensorFlow.
+// implements: N212
 struct OneHotNode {
   explicit OneHotNode(const OpContext& c) : depth(attribute<int64_t>(c.node, "depth")) {
     const DType dtype = c.node.outputs[0].dtype;

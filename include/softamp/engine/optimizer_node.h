@@ -21,6 +21,7 @@ struct UpdateNode {
 
   DType type_of_site(uint32_t site) const { return site == 0 ? var : slot; }
   const FloatFormat& format_of_site(uint32_t site) const { return site == 0 ? rule.var : rule.slot; }
+  // implements: N242
   uint32_t sites() const { return 1 + slots; }
   Semantics semantics_of_site(uint32_t site, const Semantics& s) const { return rule.semantics_of_site(site, s); }
   /// See OpKernel::roundings.

@@ -21,6 +21,7 @@ OpKernel::SiteRoundings product_roundings(const kernel::ProductRules& rules, uin
 
 /// What the chains of a node's products begin with in the place of +0 (N480): its operand C, fp32 numbers, one for each
 /// output or one for each column.
+// implements: N480
 struct StartNumbers {
   bool given = false;
   size_t row = 0, matrix = 0;    ///< numbers from one row, and from one matrix, to the next; 0: they are the same

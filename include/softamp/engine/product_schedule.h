@@ -8,6 +8,7 @@
 namespace softamp::engine {
 
 /// Products of an independent partial of a sum over a batch.
+// implements: N105
 constexpr size_t kPartialLength = 1024;
 
 /// Consecutive products of a chain.
@@ -17,6 +18,7 @@ struct ChainBlock {
   bool closes_partial;  ///< an independent partial ends with it (only if rules.independent; then the last block must)
 };
 
+// implements: N105
 struct Schedule {
   std::vector<ChainBlock> blocks;
   size_t k = 0;  ///< the sum of their lengths

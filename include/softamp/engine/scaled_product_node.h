@@ -9,6 +9,7 @@
 namespace softamp::engine {
 
 /// Products of matrices whose operands are quantised first. Both operands as [rows, k], matrix after matrix.
+// implements: N492
 struct ScaledMatMulNode {
   explicit ScaledMatMulNode(const OpContext& context);
 

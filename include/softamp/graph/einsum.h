@@ -16,6 +16,7 @@ namespace softamp {
 ///
 /// `left` (0, 1) is the term that the rows belong to: the one whose own letters the result names first [=0]. Batch,
 /// rows and columns are in the order of the result, inner in that of the first term, the last letter running fastest.
+// implements: N111
 struct EinsumEquation {
   std::string terms[2], result;
   std::string batch, rows, columns, inner;

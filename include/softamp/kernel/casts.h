@@ -20,10 +20,12 @@ struct CastEnd {
 };
 
 /// Whether the conversion may round, so that a stochastic policy of the target needs random bits.
+// implements: N197
 SOFTAMP_INLINE bool cast_rounds(const CastEnd& from, const CastEnd& to) {
   return to.number == Number::kFloat && from.number != Number::kBool && !(from == to) && to.format.exponent_bits != 11;
 }
 
+// implements: N197
 SOFTAMP_INLINE Rounded cast(const CastEnd& from, const CastEnd& to, uint64_t code, const Semantics& s,
                             uint32_t random) {
   if (from.number == to.number && (from.number != Number::kFloat || from.format == to.format)) return {code, 0};

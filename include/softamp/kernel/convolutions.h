@@ -47,12 +47,15 @@ struct WindowAxis {
 };
 
 /// Places of padding before an axis under SAME: half of what the last window needs, rounded down.
+// implements: N120
 SOFTAMP_INLINE int64_t same_padding(int64_t input, int64_t output, int64_t extent, int64_t stride) {
   const int64_t total = (output - 1) * stride + extent - input;
   return total > 0 ? total / 2 : 0;
 }
 
+// implements: N124
 struct ConvolutionGeometry {
+  // implements: N121
   static constexpr int64_t kChannelBlock = 16;
 
   int64_t batch = 1;
@@ -103,6 +106,7 @@ struct TapRun {
   uint64_t b_step = 1;
 };
 
+// implements: N124
 template <class Products, class Taps>
 SOFTAMP_INLINE void walk_taps(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t channels,
                               const Taps& taps, Products& products) {
@@ -129,6 +133,7 @@ SOFTAMP_INLINE void walk_taps(const ConvolutionGeometry& g, const ConvolutionRul
 }
 
 /// Of output (n, oh, ow), channel `out_channel` of `group`: a = input, b = filter.
+// implements: N121
 template <class Products>
 SOFTAMP_INLINE void walk_output(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t n, int64_t oh,
                                 int64_t ow, int64_t group, int64_t out_channel, Products& products) {
@@ -143,6 +148,7 @@ SOFTAMP_INLINE void walk_output(const ConvolutionGeometry& g, const ConvolutionR
 }
 
 /// Of the gradient of input (n, ih, iw), channel `in_channel` of `group`: a = gradient of the output, b = filter.
+// implements: N122
 template <class Products>
 SOFTAMP_INLINE void walk_input(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t n, int64_t ih,
                                int64_t iw, int64_t group, int64_t in_channel, Products& products) {
@@ -156,6 +162,7 @@ SOFTAMP_INLINE void walk_input(const ConvolutionGeometry& g, const ConvolutionRu
 }
 
 /// Places to an independent partial of a filter's gradient.
+// implements: N123
 constexpr int64_t kPartialPlaces = 1024;
 
 /// The same as walk_filter without blocks: the places of a row at once.
@@ -190,6 +197,7 @@ SOFTAMP_INLINE void walk_filter_rows(const ConvolutionGeometry& g, int64_t kh, i
 
 /// Of the gradient of filter element (kh, kw, in_channel of group, out_channel), those of places [begin, end) of
 /// (n, oh, ow): a = input, b = gradient of the output. `begin` is a multiple of kPartialPlaces.
+// implements: N123
 template <class Products>
 SOFTAMP_INLINE void walk_filter(const ConvolutionGeometry& g, const ConvolutionRules& rules, int64_t kh, int64_t kw,
                                 int64_t group, int64_t in_channel, int64_t out_channel, int64_t begin, int64_t end,
@@ -233,8 +241,10 @@ class ChainProducts {
     chain_.step(widen_operand(rules_.a, load_code(rules_.a, a_, ia), semantics_),
                 widen_operand(rules_.b, load_code(rules_.b, b_, ib), semantics_), block);
   }
+  // implements: N125
   SOFTAMP_INLINE void end_block(uint64_t block) { chain_.end_block(block); }
   SOFTAMP_INLINE void close_partial(uint64_t block) { chain_.close_partial(block); }
+  // implements: N125
   SOFTAMP_INLINE Rounded finish() { return chain_.finish(); }
 
  private:
@@ -245,6 +255,7 @@ class ChainProducts {
 };
 
 /// Output (n, oh, ow), channel `out_channel` of `group`. rules.product: a = input, b = filter.
+// implements: N121
 SOFTAMP_INLINE Rounded convolution(const ConvolutionGeometry& g, const ConvolutionRules& rules, const Environment& env,
                                    const void* input, const void* filter, int64_t n, int64_t oh, int64_t ow,
                                    int64_t group, int64_t out_channel) {
@@ -256,6 +267,7 @@ SOFTAMP_INLINE Rounded convolution(const ConvolutionGeometry& g, const Convoluti
 
 /// The gradient of input (n, ih, iw), channel `in_channel` of `group`. rules.product: a = gradient of the output,
 /// b = filter.
+// implements: N122
 SOFTAMP_INLINE Rounded convolution_input_gradient(const ConvolutionGeometry& g, const ConvolutionRules& rules,
                                                   const Environment& env, const void* filter, const void* gradient,
                                                   int64_t n, int64_t ih, int64_t iw, int64_t group,
@@ -268,6 +280,7 @@ SOFTAMP_INLINE Rounded convolution_input_gradient(const ConvolutionGeometry& g, 
 
 /// The gradient of filter element (kh, kw, in_channel of group, out_channel). rules.product: a = input, b = gradient of
 /// the output, independent.
+// implements: N123
 SOFTAMP_INLINE Rounded convolution_filter_gradient(const ConvolutionGeometry& g, const ConvolutionRules& rules,
                                                    const Environment& env, const void* input, const void* gradient,
                                                    int64_t kh, int64_t kw, int64_t group, int64_t in_channel,

@@ -12,6 +12,7 @@
 
 namespace softamp::kernel {
 
+// implements: N441
 class DoubleChain {
  public:
   SOFTAMP_INLINE void step(uint64_t a, uint64_t b, const Semantics& s) {
@@ -119,6 +120,7 @@ class DoubleLanes {
 
 /// Neighbouring outputs, `count` of them (1 .. 8): walk(products) goes through the products of the first one;
 /// put(lane, Rounded) receives each. by_definition: by DoubleProducts alone.
+// implements: N441
 template <class Walk, class Put>
 SOFTAMP_INLINE void double_outputs(const uint64_t* a, const uint64_t* b, uint64_t stride, unsigned count,
                                    bool independent, bool by_definition, const Semantics& s, const Walk& walk,

@@ -86,6 +86,7 @@ SOFTAMP_INLINE auto with_constant(Elementwise op, const Function& f) {
 }
 
 constexpr SOFTAMP_HD bool is_arithmetic(Elementwise op) { return op <= Elementwise::kReciprocal; }
+// implements: N192
 constexpr SOFTAMP_HD bool is_selection(Elementwise op) {
   return op >= Elementwise::kNeg && op <= Elementwise::kReluGrad;
 }
@@ -95,6 +96,7 @@ constexpr SOFTAMP_HD bool is_fp32_inside(Elementwise op) {
 constexpr SOFTAMP_HD bool is_comparison(Elementwise op) { return op >= Elementwise::kEqual; }
 /// The operations with fp32 inside, of operands x and y: the same formulas for the scalar lane and for vectors, and for
 /// binary64 numbers. F has + - x / and select(0 < x, a, b).
+// implements: N193
 template <Elementwise kOp, class F, class Alpha>
 SOFTAMP_MATH F fp32_formula(F x, F y, Alpha alpha) {
   using enum Elementwise;
@@ -144,6 +146,7 @@ struct Operands {
 /// The last rounding of a multi-step operation whose fp32 value is `value`. A NaN without a NaN operand is invalid; an
 /// infinity from finite operands overflows, or (`pole`) comes from a division by zero. Earlier steps raise nothing
 /// else.
+// implements: N194
 SOFTAMP_MATH Rounded finish32(const FloatFormat& f, float value, const Operands& operands, bool pole,
                               const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
@@ -160,6 +163,7 @@ SOFTAMP_MATH Rounded finish32(const FloatFormat& f, float value, const Operands&
 }
 
 /// Operations with fp32 inside. alpha as the attribute of that name, rounded to fp32.
+// implements: N194
 SOFTAMP_MATH Rounded fp32_inside(Elementwise op, const FloatFormat& f, uint64_t a, uint64_t b, float alpha,
                                  const Semantics& s, uint32_t random) {
   using math::Float;
@@ -182,6 +186,7 @@ SOFTAMP_MATH Rounded fp32_inside(Elementwise op, const FloatFormat& f, uint64_t 
 }
 
 /// The sum x + y + ... in fp32, ascending from the first: add every operand, then finish.
+// implements: N195
 struct Sum32 {
   math::Float sum = 0.0f;
   Operands operands;
@@ -199,6 +204,7 @@ struct Sum32 {
 };
 
 /// The last step of a binary64 operation: the wide policy's NaN, and flags as above.
+// implements: N198
 SOFTAMP_MATH Rounded finish64(double value, const Operands& operands, bool pole, const Semantics& s) {
   const FloatFormat f = FloatFormat::binary64();
   const uint64_t bits = __builtin_bit_cast(uint64_t, value);
@@ -210,6 +216,7 @@ SOFTAMP_MATH Rounded finish64(double value, const Operands& operands, bool pole,
 }
 
 /// Binary64 to nearest even under any policy; gradual underflow, infinities kept.
+// implements: N198
 SOFTAMP_MATH Rounded arithmetic64(Elementwise op, uint64_t a, uint64_t b, const Semantics& s) {
   using math::Double;
   const FloatFormat f = FloatFormat::binary64();
@@ -254,6 +261,7 @@ SOFTAMP_MATH Rounded arithmetic64(Elementwise op, uint64_t a, uint64_t b, const 
 }
 
 /// The operations with fp32 inside, of binary64 numbers: in binary64.
+// implements: N199
 SOFTAMP_MATH Rounded binary64_inside(Elementwise op, uint64_t a, uint64_t b, double alpha, const Semantics& s) {
   using math::Double;
   const FloatFormat f = FloatFormat::binary64();
@@ -271,6 +279,7 @@ SOFTAMP_MATH Rounded binary64_inside(Elementwise op, uint64_t a, uint64_t b, dou
 }
 
 /// Operations that round the exact value once (binary64: see above).
+// implements: N190
 SOFTAMP_MATH Rounded arithmetic(Elementwise op, const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s,
                                 uint32_t random) {
   if (f.exponent_bits == 11) return arithmetic64(op, a, b, s);
@@ -286,6 +295,7 @@ SOFTAMP_MATH Rounded arithmetic(Elementwise op, const FloatFormat& f, uint64_t a
   }
 }
 
+// implements: N191, N192
 SOFTAMP_INLINE Rounded selection(Elementwise op, const FloatFormat& f, uint64_t a, uint64_t b,
                                  const Semantics& preset) {
   const uint64_t zero = 0;
@@ -315,6 +325,7 @@ SOFTAMP_INLINE Rounded selection(Elementwise op, const FloatFormat& f, uint64_t 
 
 /// The code is 0 or 1. < <= > >= raise invalid for any NaN, == and != where the preset says so; IsNan and IsFinite
 /// look at the code and raise nothing.
+// implements: N196
 SOFTAMP_INLINE Rounded comparison(Elementwise op, const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s) {
   fp::Compared r{false, 0};
   switch (op) {
@@ -332,6 +343,7 @@ SOFTAMP_INLINE Rounded comparison(Elementwise op, const FloatFormat& f, uint64_t
 
 /// Any operation of `Elementwise` on floating-point codes; `random` serves a stochastic rounding of the result. alpha
 /// as the attribute of that name, rounded to fp32 but for binary64.
+// implements: N190
 SOFTAMP_MATH Rounded elementwise(Elementwise op, const FloatFormat& f, uint64_t a, uint64_t b, double alpha,
                                  const Semantics& s, uint32_t random) {
   if (is_arithmetic(op)) return arithmetic(op, f, a, b, s, random);
@@ -345,6 +357,7 @@ SOFTAMP_MATH Rounded elementwise(Elementwise op, const FloatFormat& f, uint64_t 
 constexpr SOFTAMP_HD bool rounds(Elementwise op) { return is_arithmetic(op) || is_fp32_inside(op); }
 
 /// int32 in two's complement; arithmetic wraps (so that -INT_MIN and |INT_MIN| are INT_MIN).
+// implements: N198
 SOFTAMP_INLINE uint32_t elementwise_int32(Elementwise op, uint32_t a, uint32_t b) {
   const int32_t x = static_cast<int32_t>(a), y = static_cast<int32_t>(b);
   switch (op) {

@@ -24,6 +24,7 @@ struct WordTable {
 };
 
 /// One operation of one run of a graph.
+// implements: N91, N92, N387
 struct Environment {
   static constexpr uint32_t kSites = 3;
 
@@ -35,6 +36,7 @@ struct Environment {
 
   /// The random word of a rounding under `policy`: site 0 .. kSites - 1, index as in N72 (place in the output, or
   /// product_index(p, output)). 0 if the policy needs none.
+  // implements: N72, N92
   SOFTAMP_INLINE uint32_t draw(const RoundingPolicy& policy, uint32_t site, uint64_t index) const {
     if (!policy.stochastic()) return 0;
     if (table[site].words) return *table[site].at(index);

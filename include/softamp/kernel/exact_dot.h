@@ -7,6 +7,7 @@ namespace softamp::kernel {
 
 /// Collects products, then rounds their sum with an accumulator. A fixed-point number holds every product of two fp32
 /// numbers: its bit 0 is worth 2^-298, the square of the smallest subnormal.
+// implements: N106
 class ExactDot {
  public:
   SOFTAMP_INLINE int count() const { return count_; }

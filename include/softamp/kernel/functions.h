@@ -107,6 +107,7 @@ namespace detail {
 using softamp::detail::Operand;
 
 /// The exact fp32 value of an operand that is no NaN.
+// implements: N181
 SOFTAMP_HD inline float widened(const Operand& x) {
   const uint64_t sign = x.negative ? 0x80000000u : 0u;
   const uint64_t code =
@@ -116,6 +117,7 @@ SOFTAMP_HD inline float widened(const Operand& x) {
 
 /// Flushes `y` and rounds it once to `to`. `from_infinity`: an operand was infinite. Where the fp32 function overflows,
 /// `to` overflows too, by its own policy: e^1000 in fp16 is an overflow, not a copied infinity.
+// implements: N91, N181, N182
 SOFTAMP_HD inline Rounded narrowed(const FloatFormat& to, float y, bool from_infinity, const Semantics& s,
                                    uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
@@ -138,6 +140,7 @@ SOFTAMP_HD inline Rounded nan_operand(const FloatFormat& from, const FloatFormat
 }  // namespace detail
 
 /// f of a binary64 number.
+// implements: N440
 SOFTAMP_HD inline Rounded evaluate64(Function f, uint64_t code, const Semantics& s) {
   const FloatFormat format = FloatFormat::binary64();
   Operands operands;
@@ -157,6 +160,7 @@ SOFTAMP_HD inline Rounded evaluate64(Function f, uint64_t code, const Semantics&
 /// stochastic policy of `to`. NaN operand: NaN, flags as in arithmetic. Pole: an infinity made of a finite operand,
 /// raising what `pole` of the preset says; it becomes what the policy makes of infinite results. Overflow: see
 /// `narrowed`.
+// implements: N181, N183
 SOFTAMP_HD inline Rounded evaluate(Function f, const FloatFormat& from, const FloatFormat& to, uint64_t code,
                                    const Semantics& s, uint32_t random = 0) {
   const detail::Operand operand = softamp::detail::unpack(from, code, s);
@@ -172,6 +176,7 @@ SOFTAMP_HD inline Rounded evaluate(Function f, const FloatFormat& from, const Fl
 
 /// x^y of codes in format `from`, in format `to`; IEEE 754 (9.2.1). x^0 and 1^y are 1 even where the other is a quiet
 /// NaN, which raises what NaN operands raise. 0^y with finite y < 0 is a pole, finite x < 0 with y no integer invalid.
+// implements: N183, N184
 SOFTAMP_HD inline Rounded evaluate_pow(const FloatFormat& from, const FloatFormat& to, uint64_t x, uint64_t y,
                                        const Semantics& s, uint32_t random = 0) {
   const detail::Operand a = softamp::detail::unpack(from, x, s), b = softamp::detail::unpack(from, y, s);

@@ -8,6 +8,7 @@
 namespace softamp::kernel {
 
 /// g times f(x), codes in format `format`: f in fp32, the product to nearest in fp32, then one rounding (finish32).
+// implements: N193
 SOFTAMP_HD inline Rounded times_function(Function f, const FloatFormat& format, uint64_t g, uint64_t x,
                                          const Semantics& s, uint32_t random) {
   Operands operands;
@@ -18,6 +19,7 @@ SOFTAMP_HD inline Rounded times_function(Function f, const FloatFormat& format, 
 }
 
 /// The same of binary64 numbers: the function and the product round each.
+// implements: N199
 SOFTAMP_HD inline Rounded times_function64(Function f, uint64_t g, uint64_t x, const Semantics& s) {
   const FloatFormat format = FloatFormat::binary64();
   Operands operands;

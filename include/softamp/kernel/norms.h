@@ -82,6 +82,7 @@ using Moments = MomentsOf<float>;
 namespace detail {
 
 /// fp16 steps with the narrow policy's rounding. `Draws`: Environment, or what has its semantics and draw().
+// implements: N162
 template <class Draws>
 struct HalfSteps {
   Steps& steps;
@@ -110,6 +111,7 @@ struct HalfSteps {
 template <class Draws>
 HalfSteps(Steps&, const Draws&, uint64_t) -> HalfSteps<Draws>;
 
+// implements: N162
 SOFTAMP_HD inline Moments half_moments(Steps& steps, const Elements& x, const NormShape& shape, uint64_t group,
                                        bool stable, const Environment& e) {
   const uint64_t n = shape.group_size();
@@ -132,6 +134,7 @@ SOFTAMP_HD inline Moments half_moments(Steps& steps, const Elements& x, const No
 }  // namespace detail
 
 /// Mean and variance of n elements from their sum and the sum of squares (stable: of squared differences).
+// implements: N161
 template <class F>
 SOFTAMP_INLINE MomentsOf<F> moments_of(Steps& steps, F mean, F squares, uint64_t n, bool stable) {
   const F second = steps.div(squares, count_as<F>(n));
@@ -154,6 +157,7 @@ SOFTAMP_HD inline MomentsOf<F> group_moments(Steps& steps, const Elements& x, co
 }
 
 /// i of the formulas above.
+// implements: N161
 template <class F>
 SOFTAMP_MATH F inverse_deviation(Steps& steps, F variance, F epsilon) {
   return steps.div(F(1), steps.sqrt(steps.add(variance, epsilon)));
@@ -161,6 +165,7 @@ SOFTAMP_MATH F inverse_deviation(Steps& steps, F variance, F epsilon) {
 
 namespace detail {
 /// h of an element x in a group of which mean and i are known.
+// implements: N161
 template <class F>
 SOFTAMP_MATH F normalised_of(Steps& steps, F x, F mean, F inverse) {
   return steps.mul(steps.sub(x, mean), inverse);
@@ -229,6 +234,7 @@ SOFTAMP_INLINE F running(Steps& steps, const Elements* old, uint64_t c, F estima
 }  // namespace detail
 
 /// Running mean and variance of channel c under moments m.
+// implements: N163
 template <class F>
 SOFTAMP_INLINE MomentsOf<F> running_moments(Steps& steps, MomentsOf<F> m, uint64_t n, uint64_t c,
                                             const RunningOf<F>& running, const Semantics& s) {
@@ -281,6 +287,7 @@ struct NormGradient {
 };
 
 /// Gradients of the parameters of channel c: outputs 1 (scale) and 2 (offset), in gamma's dtype.
+// implements: N164
 template <class F = float, class Sink>
 SOFTAMP_HD inline void norm_parameter_gradient(const NormGradient& n, uint64_t c, const Environment& e,
                                                const Sink& sink) {
@@ -321,6 +328,7 @@ SOFTAMP_MATH F input_gradient_value(Steps& steps, const NormGradient& n, uint64_
 }
 
 /// Gradient of the input in one group: output 0. batch: the formula of batch normalisation.
+// implements: N164
 template <class F = float, class Sink>
 SOFTAMP_HD inline void norm_input_gradient(const NormGradient& n, bool batch, uint64_t group, const Environment& e,
                                            const Sink& sink) {

@@ -41,9 +41,11 @@
 namespace softamp::kernel {
 
 /// kCompensated: the second half of a compensated update; the slot is c, the gradient u, and there are no rates.
+// implements: N235
 enum class Update : uint8_t { kGradientDescent, kMomentum, kNesterov, kRmsProp, kAdam, kCompensated };
 
 /// How var, site 0, is rounded; slots are rounded by their format's policy in any case.
+// implements: N246
 enum class WeightRounding : uint8_t {
   kPolicy,      ///< by its format's policy
   kNearest,     ///< to nearest even
@@ -68,6 +70,7 @@ struct UpdateRule {
     return rounding == WeightRounding::kPolicy && update != Update::kCompensated;
   }
   /// The semantics that a site is rounded by.
+  // implements: N246
   SOFTAMP_INLINE Semantics semantics_of_site(uint32_t site, const Semantics& s) const {
     Semantics own = s;
     if (by_policy() || (site != 0 && update != Update::kCompensated)) return own;
@@ -88,6 +91,7 @@ struct UpdateOperands {
 };
 
 /// The stored value of each site, and all flags.
+// implements: N243
 struct Updated {
   uint64_t code[3] = {0, 0, 0};
   uint8_t flags = 0;
@@ -103,10 +107,12 @@ struct Sum {
 };
 
 /// x y + z: momentum, and (with -rate) the plain steps.
+// implements: N237
 template <class F>
 SOFTAMP_MATH Sum<F> fused(F x, F y, F z) {
   return {x * y, z};
 }
+// implements: N238
 template <class F>
 SOFTAMP_MATH Sum<F> nesterov(F from, F rate, F grad, F share, F accum) {
   return {from, -(rate * (grad + share * accum))};
@@ -115,6 +121,7 @@ template <class F>
 SOFTAMP_MATH Sum<F> mean(F share, F old, F rest, F grad) {
   return {share * old, rest * grad};
 }
+// implements: N238
 template <class F>
 SOFTAMP_MATH Sum<F> mean_square(F share, F old, F rest, F grad) {
   return {share * old, rest * (grad * grad)};
@@ -123,6 +130,7 @@ template <class F>
 SOFTAMP_MATH Sum<F> scaled_step(F share, F mom, F rate, F grad, F ms, F epsilon) {
   return {share * mom, (rate * grad) / root(ms + epsilon)};
 }
+// implements: N238, N240, N262
 template <class F>
 SOFTAMP_MATH Sum<F> adam(F from, F var, F rate, F m, F v, F epsilon, F decay) {
   return {from, -((rate * m) / (root(v) + epsilon) + decay * var)};
@@ -140,6 +148,7 @@ SOFTAMP_MATH Sum<F> adam(F from, F var, F rate, F m, F v, F epsilon, F decay) {
 namespace detail {
 
 /// A binary64 number that records the flags of its steps.
+// implements: N243
 struct NotedLane {
   double v;
   Steps* steps;
@@ -182,16 +191,19 @@ SOFTAMP_UPDATE_STORE Rounded stored(const FloatFormat& f, const update::Sum<Note
 #undef SOFTAMP_UPDATE_STORE
 
 /// One stored value: operands enter, a formula, r.
+// implements: N236
 class StoredValue {
  public:
   SOFTAMP_HD StoredValue(const FloatFormat& f, const Environment& e, uint32_t site, uint64_t index)
       : f_(f), e_(e), site_(site), index_(index) {}
 
+  // implements: N241
   SOFTAMP_HD NotedLane enter(const FloatFormat& f, uint64_t code) {
     if (f.storage_bits() == 64) return {steps_.enter_double_code(code, e_.semantics), &steps_};
     return {static_cast<double>(steps_.enter_code(f, code, e_.semantics)), &steps_};
   }
   /// A rate, a code of fp32 (binary64 where that is the value's).
+  // implements: N241
   SOFTAMP_HD NotedLane enter_rate(uint64_t code) {
     const FloatFormat f = f_.storage_bits() == 64 ? FloatFormat::binary64() : FloatFormat::fp32();
     return enter(f, code);
@@ -201,6 +213,7 @@ class StoredValue {
   SOFTAMP_HD NotedLane enter_var(const UpdateRule& u, uint64_t code) {
     return u.rounding == WeightRounding::kStep ? constant(0.0) : enter(u.var, code);
   }
+  // implements: N236
   SOFTAMP_HD uint64_t store(const update::Sum<NotedLane>& sum, Updated& to) {
     const Rounded r = stored(f_, sum, e_.semantics, e_.draw(e_.semantics.rounding(f_), site_, index_));
     to.code[site_] = r.code;
@@ -226,6 +239,7 @@ SOFTAMP_HD inline uint64_t store_mean(const UpdateRule& u, double share, bool sq
 }
 
 /// r(var - factor x), the factor a code of fp32.
+// implements: N237
 SOFTAMP_HD inline void store_step(const UpdateRule& u, uint64_t var, uint64_t factor, const FloatFormat& f, uint64_t x,
                                   const Environment& e, uint64_t index, Updated& to) {
   StoredValue value(u.var, e, 0, index);
@@ -242,6 +256,7 @@ SOFTAMP_HD inline uint64_t compensated_step(const UpdateRule& u, uint64_t a, uin
 }
 
 /// Semantics of `e`: those of the sites, which round to nearest.
+// implements: N246
 SOFTAMP_HD inline Updated compensated(const UpdateRule& u, const UpdateOperands& x, const Environment& e,
                                       uint64_t index) {
   Updated inner, to;
@@ -304,6 +319,7 @@ SOFTAMP_HD inline Updated updated_in(const UpdateRule& u, const UpdateRates& rat
 }  // namespace detail
 
 /// Element `index` of the update: new codes of var and slots.
+// implements: N235, N242
 SOFTAMP_HD inline Updated updated(const UpdateRule& u, const UpdateRates& rates, const UpdateOperands& x,
                                   const Environment& e, uint64_t index) {
   if (u.by_policy()) return detail::updated_in(u, rates, x, e, e, index);

@@ -85,6 +85,7 @@ struct Sum {
 };
 
 /// The same of binary64 elements.
+// implements: N441
 struct DoubleSum {
   double value = 0;
   Steps steps;
@@ -110,6 +111,7 @@ SOFTAMP_INLINE Semantics pooling_arithmetic(Semantics s) {
 }
 
 /// The last step of all operations except the maximum: output `index` from its sum.
+// implements: N128
 SOFTAMP_GENERAL Rounded pooling_result(const FloatFormat& f, const Environment& env, const DoubleSum& sum, uint64_t) {
   const Rounded r = finish(f, sum.value, sum.steps.flags, env.semantics, RoundingPolicy::kStill);
   return {r.code, static_cast<uint8_t>(r.flags & (kInvalid | kOverflow))};
@@ -126,6 +128,7 @@ struct Maximum {
   uint8_t flags;
 };
 
+// implements: N126
 SOFTAMP_GENERAL Maximum window_maximum(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
                                        const void* input, int64_t n, int64_t oh, int64_t ow, int64_t c) {
   const Range ys = window(g.h, oh), xs = window(g.w, ow);
@@ -149,6 +152,7 @@ SOFTAMP_GENERAL Maximum window_maximum(const PoolingGeometry& g, const FloatForm
   return best;
 }
 
+// implements: N126
 SOFTAMP_GENERAL Rounded max_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
                                  int64_t n, int64_t oh, int64_t ow, int64_t c) {
   const Maximum m = window_maximum(g, f, s, input, n, oh, ow, c);
@@ -157,6 +161,7 @@ SOFTAMP_GENERAL Rounded max_pool(const PoolingGeometry& g, const FloatFormat& f,
   return {r.code, static_cast<uint8_t>(((m.flags & s.rounding(f).flags) | r.flags) & (kInvalid | kOverflow))};
 }
 
+// implements: N126
 template <class Sum = kernel::Sum>
 SOFTAMP_GENERAL Sum max_pool_gradient(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
                                       const void* input, const void* gradient, int64_t n, int64_t ih, int64_t iw,
@@ -174,6 +179,7 @@ SOFTAMP_GENERAL Sum max_pool_gradient(const PoolingGeometry& g, const FloatForma
   return sum;
 }
 
+// implements: N127
 template <class Sum = kernel::Sum>
 SOFTAMP_GENERAL Sum average_pool(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s, const void* input,
                                  int64_t n, int64_t oh, int64_t ow, int64_t c) {
@@ -195,6 +201,7 @@ SOFTAMP_GENERAL Sum average_pool(const PoolingGeometry& g, const FloatFormat& f,
   return sum;
 }
 
+// implements: N127
 template <class Sum = kernel::Sum>
 SOFTAMP_GENERAL Sum average_pool_gradient(const PoolingGeometry& g, const FloatFormat& f, const Semantics& s,
                                           const void* gradient, int64_t n, int64_t ih, int64_t iw, int64_t c) {

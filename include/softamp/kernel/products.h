@@ -36,6 +36,7 @@ namespace softamp::kernel {
 /// The type of partial sums between blocks (`partialsType`).
 enum class PartialsType : uint8_t { kFloat, kHalf };
 
+// implements: N104, N106, N108
 struct ProductRules {
   FloatFormat a = kFp16, b = kFp16;  ///< of the operands: fp16, bf16, fp32
   FloatFormat output = kFp16;        ///< fp16, bf16, fp32
@@ -55,6 +56,7 @@ struct ProductRules {
 };
 
 /// The format that a product's tensor core is fed.
+// implements: N479
 SOFTAMP_INLINE FloatFormat fed_format(const ProductRules& rules) {
   switch (rules.operands) {
     case TensorCoreOperands::kOwn: break;
@@ -73,6 +75,7 @@ SOFTAMP_INLINE TensorCore core_of(const ProductRules& rules) {
 
 /// The semantics that a product's operands, C and roundings follow. A tensor core brings its own handling of
 /// subnormals: it keeps them, whatever the preset says.
+// implements: N100, N108
 SOFTAMP_INLINE Semantics product_semantics(const ProductRules& rules, Semantics s) {
   if (rules.stochastic_off && s.narrow.stochastic()) s.narrow.mode = RoundingMode::kNearestEven;
   if (is_tensor_core(rules.accumulator)) {
@@ -94,6 +97,7 @@ SOFTAMP_INLINE Semantics chain_semantics(const ProductRules& rules, Semantics s)
 
 /// The fp32 code of an operand: its exact value. fp32 subnormals and fp16 infinities become what the preset says; a NaN
 /// keeps sign, payload and signalling bit, and the operation raises its flag.
+// implements: N100
 SOFTAMP_INLINE uint32_t widen_operand(const FloatFormat& f, uint64_t code, const Semantics& s) {
   const softamp::detail::Operand x = softamp::detail::unpack(f, code, s);
   const uint32_t sign = x.negative ? 0x80000000u : 0u;
@@ -108,6 +112,7 @@ SOFTAMP_INLINE uint32_t widen_operand(const FloatFormat& f, uint64_t code, const
 
 /// What a chain has where it begins with C, an fp32 number of `widen_operand`: half partials and the fp16 accumulator
 /// take it rounded to fp16, to nearest even, without a flag. `s`: of the product.
+// implements: N480
 SOFTAMP_INLINE uint32_t chain_start(const ProductRules& rules, uint32_t c, const Semantics& s) {
   if (rules.half_accumulator) return tensor_core_single(tensor_core_half(c));
   if (rules.partials != PartialsType::kHalf) return c;
@@ -116,6 +121,7 @@ SOFTAMP_INLINE uint32_t chain_start(const ProductRules& rules, uint32_t c, const
 
 /// One output's chain: step for every product in order of k, end_block where a block ends, close_partial where an
 /// independent partial does (after its last end_block), then finish.
+// implements: N101, N385
 class ProductChain {
  public:
   /// `environment.semantics` are the preset's; `output` is the result's place.
@@ -142,6 +148,7 @@ class ProductChain {
   }
 
   /// The next product: a b, fp32 codes from widen_operand. With exact_each its block's number is `block`.
+  // implements: N101
   SOFTAMP_INLINE void step(uint32_t a, uint32_t b, uint64_t block) {
     if (rules_.exact_each) {
       const uint32_t word = environment_.draw(s_.narrow, 0, product_index(block, output_));
@@ -162,12 +169,14 @@ class ProductChain {
     }
   }
 
+  // implements: N103
   SOFTAMP_INLINE void end_block(uint64_t block) {
     if (dot_.count() != 0) end_dot();
     if (rules_.partials == PartialsType::kHalf && !rules_.exact_each) round_to_half(block);
   }
 
   /// Ends an independent partial, whose last block was `block`.
+  // implements: N105
   SOFTAMP_INLINE void close_partial(uint64_t block) {
     if (rules_.exact_each) acc_ = widened_half();
     if (group_.count() != 0) end_group();
@@ -184,6 +193,7 @@ class ProductChain {
   }
 
   /// The output's code, and the flags of the whole chain.
+  // implements: N102, N107
   SOFTAMP_INLINE Rounded finish() {
     if (group_.count() != 0) end_group();
     if (rules_.independent) {
@@ -199,15 +209,18 @@ class ProductChain {
   }
 
  private:
+  // implements: N107
   SOFTAMP_INLINE void raise(uint8_t flags) { flags_ = static_cast<uint8_t>(flags_ | flags); }
   SOFTAMP_INLINE void take(Rounded r) {
     acc_ = static_cast<uint32_t>(r.code);
     raise(r.flags & (kInvalid | kOverflow));
   }
+  // implements: N106
   SOFTAMP_INLINE void end_dot() {
     take(dot_.round(acc_, inner_));
     dot_ = {};
   }
+  // implements: N481
   SOFTAMP_INLINE void end_group() {
     if (rules_.half_accumulator) {
       const Rounded r = group_.round(core_, half_, inner_);
@@ -221,6 +234,7 @@ class ProductChain {
   /// A partial is an operand again, so the preset decides what an infinity in it is.
   SOFTAMP_INLINE uint32_t widened_half() const { return widen_operand(FloatFormat::fp16(), half_, s_); }
 
+  // implements: N103
   SOFTAMP_INLINE void round_to_half(uint64_t block) {
     const uint32_t word = environment_.draw(s_.narrow, 0, product_index(block, output_));
     const Rounded r = fp::convert(FloatFormat::fp32(), FloatFormat::fp16(), acc_, s_, word);
@@ -230,6 +244,7 @@ class ProductChain {
   }
 
   /// fma(a, b, half_) of fp32 factors, rounded once to fp16; for fp16 factors it is fp::fma.
+  // implements: N104
   SOFTAMP_INLINE Rounded exact_step(uint32_t a, uint32_t b, uint32_t word) const {
     using softamp::detail::Operand;
     const Operand x = softamp::detail::unpack(FloatFormat::fp32(), a, inner_),
@@ -255,6 +270,7 @@ class ProductChain {
     return fp::detail::add_any(FloatFormat::fp16(), fp::detail::product(x.parts(), y.parts()), z.parts(), s_, word);
   }
 
+  // implements: N102
   SOFTAMP_INLINE uint32_t finish_fp32() const {
     if (FloatFormat::fp32().is_nan(acc_))
       return static_cast<uint32_t>(

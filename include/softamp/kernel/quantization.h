@@ -63,12 +63,14 @@ SOFTAMP_INLINE block::BlockScale scale_of_block(const block::BlockFormat& f, con
 }
 
 /// The value (an fp32 code) of x, element `index` of the array, in a block with that scale.
+// implements: N496
 SOFTAMP_INLINE uint32_t fake_quantized(const block::BlockFormat& f, const block::BlockScale& scale, uint32_t x,
                                        const Environment& e, uint64_t index) {
   return block::block_value(f, scale, block::block_code(f, scale, x, e.draw(f.rounding(), 0, index)).code);
 }
 
 /// The same of an element by itself, multiplied by a factor before and divided by it after.
+// implements: N496
 SOFTAMP_INLINE uint32_t fake_quantized_by(const block::BlockFormat& f, uint32_t factor, uint32_t x,
                                           const Environment& e, uint64_t index) {
   using namespace block::detail32;
@@ -97,6 +99,7 @@ SOFTAMP_INLINE float hadamard_result(double sum, double factor) {
 /// 2^(-log2(size) / 2) (rounded to binary64 where that is no power of two), rounded once to fp32.
 ///
 /// signs: bit i of it is set where s[i] is -1.
+// implements: N497
 template <class X>
 SOFTAMP_INLINE float hadamard(const X& x, uint64_t size, uint64_t signs, uint64_t j) {
   double sum = 0;
@@ -115,6 +118,7 @@ struct Fp8ScaleRule {
 };
 
 /// history[0 .. length - 1]: the last amaxes, the newest first; factor; all fp32 codes. A NaN counts as absent.
+// implements: N498
 SOFTAMP_INLINE void fp8_scale_update(const Fp8ScaleRule& rule, uint32_t amax, uint64_t length, const uint32_t* history,
                                      uint32_t factor, uint32_t* next_history, uint32_t* next_factor) {
   using namespace block::detail32;

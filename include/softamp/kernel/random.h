@@ -15,10 +15,12 @@ namespace softamp::kernel {
 enum class RandomKind : uint8_t { kUniform, kNormal, kTruncatedNormal };
 
 /// The random lane of output `index`.
+// implements: N200
 SOFTAMP_INLINE uint32_t random_lane(const Environment& e, uint64_t index) {
   return e.random.bits(e.step, e.operation, index, 32);
 }
 
+// implements: N200
 SOFTAMP_MATH Rounded random_value(RandomKind kind, const FloatFormat& f, float factor, float addend,
                                   const Environment& e, uint64_t index) {
   using math::Float;
@@ -34,6 +36,7 @@ SOFTAMP_MATH Rounded random_value(RandomKind kind, const FloatFormat& f, float f
 }
 
 /// minval + floor(lane range / 2^32): each of the `range` values with a probability within 2^-32 of 1 / range.
+// implements: N201
 struct RandomInteger {
   int32_t minval = 0;
   uint32_t range = 1;
@@ -43,6 +46,7 @@ struct RandomInteger {
 };
 
 /// Whether lane / 2^32 is below a probability: `true_lanes` = ceil(probability 2^32) of the lanes are, exactly.
+// implements: N202
 struct RandomTruth {
   uint64_t true_lanes = 0;
   SOFTAMP_INLINE uint32_t operator()(uint32_t lane) const { return lane < true_lanes; }

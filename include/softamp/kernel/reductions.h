@@ -79,6 +79,7 @@ SOFTAMP_INLINE Semantics unflushed(Semantics s) {
 
 /// fp32 (binary64) arithmetic to nearest even, and the flags of its steps. NaN operands raise nothing here: they did
 /// when they entered.
+// implements: N91
 class Steps {
  public:
   uint8_t flags = 0;
@@ -125,6 +126,7 @@ class Steps {
   }
 
   /// Reads an element.
+  // implements: N91, N144
   SOFTAMP_INLINE float enter(const Elements& x, uint64_t i, const Semantics& s) {
     return enter_code(x.format, x.code(i), s);
   }
@@ -138,6 +140,7 @@ class Steps {
     return enter_double_code(x.code(i), s);
   }
   /// As fp32, or (F = double) as binary64 elements.
+  // implements: N441
   template <class F>
   SOFTAMP_INLINE F enter_as(const Elements& x, uint64_t i, const Semantics& s) {
     if constexpr (sizeof(F) == 8)
@@ -152,6 +155,7 @@ class Steps {
   }
 
  private:
+  // implements: N93, N144
   template <class F>
   SOFTAMP_INLINE void see(F result, bool nan_operand, bool finite_operands) {
     if (is_nan(result))
@@ -162,12 +166,14 @@ class Steps {
 };
 
 /// The format of steps in F: fp32 or binary64.
+// implements: N441
 template <class F>
 SOFTAMP_INLINE FloatFormat format_of_steps() {
   return sizeof(F) == 8 ? FloatFormat::binary64() : FloatFormat::fp32();
 }
 
 /// The final rounding of an fp32 (binary64) result to `f`, with the flags of the steps before it.
+// implements: N91
 template <class F>
 SOFTAMP_INLINE Rounded finish(const FloatFormat& f, F value, uint8_t step_flags, const Semantics& s, uint32_t random) {
   constexpr FloatFormat from = format_of_steps<F>();
@@ -184,6 +190,7 @@ SOFTAMP_INLINE Rounded finish(const FloatFormat& f, F value, uint8_t step_flags,
 }
 
 /// The sum of term(0) .. term(n - 1) in the order above. add(left, right, p) is the `+` of address p.
+// implements: N140, N385
 template <class Value, class Term, class Add>
 SOFTAMP_HD inline Value sum_in_order(uint64_t n, Value zero, const Term& term, const Add& add) {
   constexpr uint64_t kBlock = 1024, kLanes = 32;
@@ -213,12 +220,14 @@ SOFTAMP_HD inline Value sum_in_order(uint64_t n, Value zero, const Term& term, c
 }
 
 /// The same in fp32 (F = float) or binary64, recording the flags of its steps.
+// implements: N140
 template <class F, class Term>
 SOFTAMP_HD inline F tree_sum(Steps& steps, uint64_t n, const Term& term) {
   return sum_in_order<F>(n, F{0}, term, [&](F a, F b, uint64_t) { return steps.add(a, b); });
 }
 
 /// Codes of fp16 summed with one rounding by the narrow policy at each `+`: site 0, product_index(p, output).
+// implements: N141
 template <class Term>
 SOFTAMP_HD inline uint64_t half_sum(Steps& steps, uint64_t n, const Term& term, const Environment& e, uint32_t site,
                                     uint64_t output) {
@@ -240,6 +249,7 @@ SOFTAMP_INLINE F count_as(uint64_t n) {
 // Extrema (N143): an integer orders all values, -0 below +0, NaN above everything; for a minimum the order is turned
 // round (NaN stays on top). Ties go to the lowest index, so the first NaN wins.
 
+// implements: N143
 SOFTAMP_INLINE int32_t order_key(float x, bool least) {
   const int32_t bits = __builtin_bit_cast(int32_t, x);
   const int32_t key = bits ^ (bits >> 31 & 0x7FFFFFFF);
@@ -257,6 +267,7 @@ struct Extremum {
   Key key;
   uint64_t index;
 };
+// implements: N143
 template <class Key, class KeyAt>
 SOFTAMP_HD inline Extremum<Key> extremum(uint64_t n, const KeyAt& key_at) {
   Extremum<Key> best{key_at(0), 0};
@@ -306,6 +317,7 @@ enum class Reduction : uint8_t {
 
 namespace detail {
 
+// implements: N142
 template <class F, class Term>
 SOFTAMP_HD inline F batch_sum(Steps& steps, uint64_t n, const Term& term) {
   F sum{0};
@@ -377,6 +389,7 @@ struct Located {
   uint64_t index;
   uint8_t flags;
 };
+// implements: N143
 SOFTAMP_HD inline Located arg_extremum(bool least, const Elements& x, const ReduceShape& shape, uint64_t output,
                                        const Semantics& s) {
   const int64_t base = shape.output_offset(output);

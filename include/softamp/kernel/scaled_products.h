@@ -33,6 +33,7 @@ enum class Accumulation : uint8_t {
   kBlackwell,     ///< blackwell
 };
 
+// implements: N493
 struct ScaledRules {
   block::BlockFormat a{}, b{};
   Accumulation accumulation = Accumulation::kFp32Chain;
@@ -64,6 +65,7 @@ struct ScaledRules {
 };
 
 /// The blocks of an array [rows, k].
+// implements: N492
 struct ScaledLayout {
   uint64_t rows, k;
   uint64_t tile, size;  ///< rows and elements of a block
@@ -115,6 +117,7 @@ SOFTAMP_INLINE block::BlockScale scale_of_block(const block::BlockFormat& f, con
 
 /// Quantises one block: writes its codes and its scale, a byte, or fp32 (FP8); none where elements have no scale.
 /// x: the array's fp32 codes; tensor: nvfp4_tensor of its greatest magnitude; site: 1 or 2.
+// implements: N492
 SOFTAMP_APART void quantize_block(const block::BlockFormat& f, const ScaledLayout& l, const block::Nvfp4Tensor& tensor,
                                   uint64_t block, const uint32_t* x, uint8_t* codes, void* scales,
                                   const Environment& environment, uint32_t site) {
@@ -164,6 +167,7 @@ SOFTAMP_INLINE Semantics scaled_semantics(const ScaledRules& rules, const Semant
 
 /// One element of the product, from c (widened) on: row `row` of a with row `column` of b, both among all rows of their
 /// arrays.
+// implements: N493
 SOFTAMP_APART Rounded scaled_product(const ScaledRules& rules, const ScaledOperand& a, uint64_t row,
                                      const ScaledOperand& b, uint64_t column, const Environment& environment,
                                      uint64_t output, uint32_t c = 0) {

@@ -56,6 +56,7 @@ SOFTAMP_HD inline F entered(const Elements& x, uint64_t i, const Semantics& s) {
   return ignored.enter_as<F>(x, i, s);
 }
 
+// implements: N160
 template <class F>
 SOFTAMP_HD inline SoftmaxRow<F> softmax_row(Steps& steps, const Elements& x, uint64_t first, uint64_t classes,
                                             bool with_log, const Semantics& s) {
@@ -78,6 +79,7 @@ SOFTAMP_HD inline SoftmaxRow<F> softmax_row(Steps& steps, const Elements& x, uin
 /// Body: void(int port, uint64_t index, const Rounded&, uint64_t flag_index).
 ///
 /// Softmax (or log-softmax) of row `row`.
+// implements: N160
 template <class F = float, class Sink>
 SOFTAMP_HD inline void softmax(bool logarithmic, const Elements& x, uint64_t row, uint64_t classes,
                                const Environment& e, const Sink& sink) {
@@ -96,6 +98,7 @@ SOFTAMP_HD inline void softmax(bool logarithmic, const Elements& x, uint64_t row
 
 /// Cross-entropy of row `row` with labels of the same dtype (dense), or with class `sparse_label` where `labels` is
 /// null (the caller has checked its range).
+// implements: N160
 template <class F = float, class Sink>
 SOFTAMP_HD inline void cross_entropy(const Elements& x, const Elements* labels, uint64_t sparse_label, uint64_t row,
                                      uint64_t classes, const Environment& e, const Sink& sink) {

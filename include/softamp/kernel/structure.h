@@ -40,6 +40,7 @@ struct AxisMap {
 };
 
 /// A whole output, axes outermost first, row-major.
+// implements: N210
 struct StructureMap {
   static constexpr int kMaxRank = 8;
   int rank = 0;
@@ -47,6 +48,7 @@ struct StructureMap {
 };
 
 /// The input element that output element `index` copies; -1 if it lies outside the input.
+// implements: N210
 SOFTAMP_INLINE int64_t source_of(const StructureMap& map, int64_t index) {
   int64_t source = 0;
   for (int a = map.rank; a-- > 0;) {
@@ -61,6 +63,7 @@ SOFTAMP_INLINE int64_t source_of(const StructureMap& map, int64_t index) {
 }
 
 /// The semantics of sums inside an operation: fp32, nearest even, gradual underflow, under any preset.
+// implements: N213
 SOFTAMP_INLINE Semantics sum_semantics(const Semantics& s) {
   Semantics inner = s;
   inner.wide.mode = RoundingMode::kNearestEven;
@@ -74,6 +77,7 @@ SOFTAMP_INLINE Semantics sum_semantics(const Semantics& s) {
 /// Overflow and invalid operations of the sum raise their flags; inexact and underflow are those of the one rounding.
 ///   code_at(position, column)  the code of the operand
 ///   ids[position]              its segment
+// implements: N213, N441
 template <class CodeAt, class Ids>
 SOFTAMP_HD inline Rounded segment_sum(const FloatFormat& f, CodeAt code_at, const Ids& ids, int64_t positions,
                                       int32_t segment, int64_t column, uint64_t index, const Environment& environment) {

@@ -9,6 +9,7 @@
 namespace softamp {
 
 /// How the products of an output are summed (`accumulator`).
+// implements: N478
 enum class Accumulator : uint8_t {
   kIpuModelA,            ///< ipu_model_a: the IPU's, as partialsType, amp_block and amp_inner say.
   kFp32Chain,            ///< fp32_chain: float partials of fp32 fused multiply-adds in ascending k.

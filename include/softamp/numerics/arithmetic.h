@@ -39,10 +39,12 @@ SOFTAMP_GENERAL Rounded add_any(const FloatFormat& f, Signed x, Signed y, const 
   return round_sum(f, x, y, aligned_sum(x, y), s, random);
 }
 
+// implements: N40, N45
 SOFTAMP_INLINE Rounded add_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
   return round_sum(f, x, y, sums_in_fixed_point(f) ? fixed_point_sum(f, x, y) : sum(f, x, y), s, random);
 }
 
+// implements: N34, N45
 SOFTAMP_RARE Rounded add_special(const FloatFormat& f, uint64_t a, uint64_t b, bool negate_b, const Semantics& s,
                                  uint32_t random) {
   const Operand x = unpack(f, a, s);
@@ -77,12 +79,14 @@ SOFTAMP_RARE Rounded mul_special(const FloatFormat& f, uint64_t a, uint64_t b, c
   return pack_infinity(f, x.negative != y.negative, s.rounding(f));
 }
 
+// implements: N40
 SOFTAMP_GENERAL Rounded fma_finite(const FloatFormat& f, Signed x, Signed y, Signed z, const Semantics& s,
                                    uint32_t random) {
   const Signed xy = product(x, y);
   return round_sum(f, xy, z, sum_of_product(f, xy, z), s, random);
 }
 
+// implements: N34
 SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
                                  uint32_t random) {
   const Operand x = unpack(f, a, s), y = unpack(f, b, s), z = unpack(f, c, s);
@@ -103,6 +107,7 @@ SOFTAMP_RARE Rounded fma_special(const FloatFormat& f, uint64_t a, uint64_t b, u
 }
 
 /// A finite non-zero result of the IPU's fp32 unit in a narrower format: rounded to fp32, then to `f`.
+// implements: N51
 SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Signed x, const Semantics& s, uint32_t random) {
   const FloatFormat wide = FloatFormat::fp32();
   const RoundingPolicy& p = s.rounding(f);
@@ -124,6 +129,7 @@ SOFTAMP_GENERAL Rounded round_by_way_of_fp32(const FloatFormat& f, Signed x, con
   return {second.code, static_cast<uint8_t>(first.flags | second.flags)};
 }
 
+// implements: N51
 SOFTAMP_INLINE bool goes_by_fp32(const FloatFormat& f, const Semantics& s) {
   return s.divide_by_way_of_fp32 && f.storage_bits() <= 16;
 }
@@ -137,6 +143,7 @@ SOFTAMP_GENERAL Rounded round_quotient(const FloatFormat& f, Signed x, const Sem
 }
 
 /// An infinity that an exact zero divisor made, with `flag` raised.
+// implements: N35, N52
 SOFTAMP_INLINE Rounded pole(const FloatFormat& f, bool negative, uint8_t flag, const Semantics& s) {
   const Rounded r = pack_infinity(f, negative, s.rounding(f));
   return {r.code, static_cast<uint8_t>((r.flags | flag) & s.rounding(f).flags)};
@@ -145,6 +152,7 @@ SOFTAMP_INLINE uint8_t pole_flags(const Semantics& s) {
   return s.pole == PoleFlag::kDivideByZero ? kDivideByZero : s.pole == PoleFlag::kInvalid ? kInvalid : 0;
 }
 
+// implements: N35, N52
 SOFTAMP_GENERAL Rounded div_finite(const FloatFormat& f, Signed x, Signed y, const Semantics& s, uint32_t random) {
   const bool negative = x.negative() != y.negative();
   if (y.significand == 0) return x.significand == 0 ? invalid_result(f, s) : pole(f, negative, kDivideByZero, s);
@@ -155,6 +163,7 @@ SOFTAMP_GENERAL Rounded div_finite(const FloatFormat& f, Signed x, Signed y, con
       random);
 }
 
+// implements: N34
 SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random) {
   const Operand x = unpack(f, a, s), y = unpack(f, b, s);
   if (x.nan() || y.nan()) return nan_among(f, s, a, x, b, y);
@@ -164,12 +173,14 @@ SOFTAMP_RARE Rounded div_special(const FloatFormat& f, uint64_t a, uint64_t b, c
   return div_finite(f, x.parts(), y.parts(), s, random);
 }
 
+// implements: N41
 SOFTAMP_GENERAL Rounded sqrt_finite(const FloatFormat& f, Exact x, const Semantics& s, uint32_t random) {
   if (x.significand == 0) return {zero_code(f, x.negative, s.rounding(f)), 0};
   if (x.negative) return invalid_result(f, s);
   return round_quotient(f, parts(square_root(x, quotient_bits(f, s))), s, random);
 }
 
+// implements: N34
 SOFTAMP_RARE Rounded sqrt_special(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random) {
   const Operand x = unpack(f, a, s);
   if (x.nan()) return nan_result(f, a, nan_flags(f, a, s), s);
@@ -180,22 +191,26 @@ SOFTAMP_RARE Rounded sqrt_special(const FloatFormat& f, uint64_t a, const Semant
 }  // namespace detail
 
 /// a + b. Inf - Inf is invalid. A zero from unlike signs is +0, -0 when rounding down.
+// implements: N10
 SOFTAMP_GENERAL Rounded add(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   return detail::add_signed(f, a, b, false, s, random);
 }
 
 /// a - b.
+// implements: N10
 SOFTAMP_GENERAL Rounded sub(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   return detail::add_signed(f, a, b, true, s, random);
 }
 
 /// a b. 0 Inf is invalid.
+// implements: N10
 SOFTAMP_GENERAL Rounded mul(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::mul_special(f, a, b, s, random);
   return detail::mul_finite(f, detail::unpack_signed(f, a), detail::unpack_signed(f, b), s, random);
 }
 
 /// a b + c, rounded once. 0 Inf is invalid for any c, and so is Inf - Inf.
+// implements: N10
 SOFTAMP_GENERAL Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64_t c, const Semantics& s,
                             uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s) || !detail::plain(f, c, s))
@@ -205,18 +220,21 @@ SOFTAMP_GENERAL Rounded fma(const FloatFormat& f, uint64_t a, uint64_t b, uint64
 }
 
 /// a / b. 0/0 and Inf/Inf are invalid; finite non-zero / 0 is infinite and raises division by zero.
+// implements: N10
 SOFTAMP_GENERAL Rounded div(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s) || !detail::plain(f, b, s)) return detail::div_special(f, a, b, s, random);
   return detail::div_finite(f, detail::unpack_signed(f, a), detail::unpack_signed(f, b), s, random);
 }
 
 /// The square root. sqrt(-0) = -0; of a negative number invalid.
+// implements: N10
 SOFTAMP_GENERAL Rounded sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   if (!detail::plain(f, a, s)) return detail::sqrt_special(f, a, s, random);
   return detail::sqrt_finite(f, detail::unpack_finite(f, a), s, random);
 }
 
 /// 1 / a. Of a zero: infinite, raising what `pole` of the preset says.
+// implements: N35
 SOFTAMP_GENERAL Rounded reciprocal(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.zero()) return detail::pole(f, x.negative, detail::pole_flags(s), s);
@@ -226,6 +244,7 @@ SOFTAMP_GENERAL Rounded reciprocal(const FloatFormat& f, uint64_t a, const Seman
 
 /// 1 / sqrt(a). Of +-0: infinite of that sign, raising what `pole` says; of a negative number invalid.
 /// If the preset divides in fp32, root, quotient and result are each rounded.
+// implements: N35
 SOFTAMP_GENERAL Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
   if (x.nan()) return detail::nan_result(f, a, detail::nan_flags(f, a, s), s);
@@ -264,6 +283,7 @@ SOFTAMP_GENERAL Rounded reciprocal_sqrt(const FloatFormat& f, uint64_t a, const 
 
 /// IEEE 754 remainder: a - n b, n the integer nearest a/b, ties to even; always exact. A zero has the sign of a.
 /// a REM 0 and Inf REM b are invalid (not a division by zero).
+// implements: N34, N42
 SOFTAMP_GENERAL Rounded rem(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s), y = detail::unpack(f, b, s);
   if (x.nan() || y.nan()) return detail::nan_among(f, s, a, x, b, y);

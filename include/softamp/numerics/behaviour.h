@@ -17,6 +17,7 @@ namespace softamp {
 /// nanoo (true, false) [=true]  fp16 overflow gives NaN and raises inv; otherwise it saturates
 ///
 /// The hardware's default, and IpuConfig's, is `all_off()`.
+// implements: N48, N58
 struct FloatingPointBehaviour {
   bool inv = true;
   bool div0 = true;
@@ -24,6 +25,7 @@ struct FloatingPointBehaviour {
   bool esr = true;
   bool nanoo = true;
 
+  // implements: N58
   static SOFTAMP_INLINE FloatingPointBehaviour all_off() { return {false, false, false, false, false}; }
   constexpr bool operator==(const FloatingPointBehaviour&) const = default;
 
@@ -34,6 +36,7 @@ struct FloatingPointBehaviour {
 };
 
 /// Layout of $FP_CTL and $FP_ICTL: INV b0, DIV0 b1, OFLO b2, RND b16..18, ESR b19, NANOO b20.
+// implements: N56
 struct ControlRegister {
   static constexpr uint32_t kInv = 1u << 0, kDiv0 = 1u << 1, kOflo = 1u << 2;
   static constexpr uint32_t kRnd = 7u << 16;

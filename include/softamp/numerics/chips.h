@@ -10,6 +10,7 @@
 
 namespace softamp {
 
+// implements: N310
 enum class Chip : uint8_t {
   kIpu,            ///< Graphcore's IPU: fp16 results of the arithmetic, and of conversions.
   kNvidiaSm100,    ///< NVIDIA B200, sm_100a: cvt.rs.
@@ -28,6 +29,7 @@ enum class Chip : uint8_t {
 inline constexpr int kChipCount = 12;
 
 /// Where R is taken from the random word, for value i of the packed result that the word serves (0: the lowest).
+// implements: N311
 enum class RandomSlice : uint8_t {
   kLowBits,        ///< the low r bits; one value per word.
   kTopBits,        ///< the top r bits; one value per word.
@@ -41,6 +43,7 @@ SOFTAMP_INLINE int lanes_of(RandomSlice slice) {
   return slice == RandomSlice::kHalves ? 2 : slice >= RandomSlice::kBytes ? 4 : 1;
 }
 /// R of r bits (1 .. 32 / lanes_of(slice); kPermutedBytes: 8) for value `lane` (0: the lowest of the packed result).
+// implements: N329
 SOFTAMP_INLINE uint32_t slice_of(RandomSlice slice, int r, uint32_t word, int lane) {
   const uint32_t mask = ~uint32_t{0} >> (32 - r);
   switch (slice) {
@@ -134,6 +137,7 @@ SOFTAMP_INLINE ChipRounding ipu_rounding(const FloatFormat& to) {
 /// bits to f16, 16 to bf16, 8 to f8. That subnormal results are kept, with the bits at the top of what is cut off:
 /// N343, Quack. .satfinite: beyond the greatest number, infinities too, the greatest number; f8 only has that form.
 /// NaN: all ones. Without .satfinite overflow is not spelled out: infinity (N323).
+// implements: N316, N323
 SOFTAMP_INLINE ChipRounding nvidia_rounding(const FloatFormat& to, bool sm103) {
   const bool f16 = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16();
   const bool f8 = to == FloatFormat::e4m3() || to == FloatFormat::e5m2();
@@ -153,6 +157,7 @@ SOFTAMP_INLINE ChipRounding nvidia_rounding(const FloatFormat& to, bool sm103) {
 /// stay (LLVM's AMDGPU usage guide); for bf16 nothing is documented. CDNA3's fp8 are the FNUZ formats, and its host
 /// model makes NaN of an infinite operand in either case (amd_hip_fp8.h). A NaN of OCP's fp8, that of an overflow too,
 /// has the sign of what it is made from. f16 and bf16: by the same formula (third party).
+// implements: N314, N316, N317
 SOFTAMP_INLINE ChipRounding amd_rounding(const FloatFormat& to, bool cdna4) {
   const bool f16 = to == FloatFormat::fp16(), bf16 = to == FloatFormat::bf16();
   const bool ocp = to == FloatFormat::e4m3() || to == FloatFormat::e5m2();
@@ -171,6 +176,7 @@ SOFTAMP_INLINE ChipRounding amd_rounding(const FloatFormat& to, bool cdna4) {
 /// vISA SRND: src1[12:0], to bf8 src1[7:0], is added to the source's mantissa, bit 0 on bit 0; the sum is
 /// normalised and truncated. So a subnormal fp16, whose quantum lies higher, hardly ever rounds up. The source of bf8
 /// is fp16, whose subnormals have bf8's exponent: there the bits lie at the top of what is cut off, always.
+// implements: N313, N316, N318
 SOFTAMP_INLINE ChipRounding intel_rounding(const FloatFormat& to) {
   const bool f16 = to == FloatFormat::fp16();
   if (!f16 && to != FloatFormat::e5m2()) return {};
@@ -186,6 +192,7 @@ SOFTAMP_INLINE ChipRounding intel_rounding(const FloatFormat& to) {
 /// hardware that R = 0 shows on exact values; denormals and -0 become +0, NaNs the infinity of their sign. The result
 /// is a float of 10 or 7 mantissa bits, in the range of fp32: tf32 and bf16. (A store to fp16 afterwards only moves the
 /// limits.)
+// implements: N315, N316
 SOFTAMP_INLINE ChipRounding tenstorrent_rounding(const FloatFormat& to) {
   if (to != FloatFormat::tf32() && to != FloatFormat::bf16()) return {};
   RoundingPolicy p = RoundingPolicy::stochastic_carry(23);
@@ -199,6 +206,7 @@ SOFTAMP_INLINE ChipRounding tenstorrent_rounding(const FloatFormat& to) {
 }
 
 /// IEEE P3109's stochastic roundings as gfloat's round.py has them (N13), into any format of ours; r is free.
+// implements: N319
 SOFTAMP_INLINE ChipRounding p3109_rounding(const FloatFormat& to, StochasticVariant variant, int bits) {
   if (!to.valid() || to == FloatFormat::binary64() || bits < 1 || bits > 32) return {};
   RoundingPolicy p = RoundingPolicy::stochastic_carry(bits);
@@ -213,6 +221,7 @@ SOFTAMP_INLINE bool chip_bits_are_free(Chip chip) { return chip >= Chip::kP3109F
 
 /// How `chip` rounds to format `to`; `exists` is false where it does not.
 /// bits (1..32; 0: 8) [=0] random bits of the p3109 presets; other chips ignore it
+// implements: N310
 SOFTAMP_INLINE ChipRounding chip_rounding(Chip chip, const FloatFormat& to, int bits = 0) {
   const int free_bits = bits ? bits : 8;
   switch (chip) {
@@ -255,6 +264,7 @@ SOFTAMP_INLINE Semantics chip_semantics(Chip chip, const FloatFormat& to, ChipOv
 
 /// R for value `lane` (0 .. lanes() - 1; 0 is the lowest of the packed result) out of the chip's random word. Of a
 /// 64-bit draw of the IPU, lanes 2 and 3 take the high word's lanes 0 and 1.
+// implements: N311
 SOFTAMP_INLINE uint32_t chip_random(const ChipRounding& c, uint32_t word, int lane = 0) {
   return slice_of(c.slice, c.special.random_bits, word, lane);
 }

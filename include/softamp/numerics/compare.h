@@ -31,6 +31,7 @@ struct Related {
   uint8_t flags;
 };
 
+// implements: N33, N196
 SOFTAMP_GENERAL Related relate(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, bool signaling) {
   const bool a_nan = unpack(f, a, s).nan(), b_nan = unpack(f, b, s).nan();
   if (a_nan || b_nan) {
@@ -43,6 +44,7 @@ SOFTAMP_GENERAL Related relate(const FloatFormat& f, uint64_t a, uint64_t b, con
   return {x < y ? Relation::kLess : x == y ? Relation::kEqual : Relation::kGreater, 0};
 }
 
+// implements: N43, N413
 SOFTAMP_GENERAL Rounded extremum(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s, bool want_greater) {
   const Operand x = unpack(f, a, s), y = unpack(f, b, s);
   if (x.nan() || y.nan()) {
@@ -64,11 +66,13 @@ SOFTAMP_INLINE Compared equal(const FloatFormat& f, uint64_t a, uint64_t b, cons
   return {r.relation == detail::Relation::kEqual, r.flags};
 }
 /// a == b; any NaN raises invalid.
+// implements: N33
 SOFTAMP_INLINE Compared equal_signaling(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s) {
   const detail::Related r = detail::relate(f, a, b, s, true);
   return {r.relation == detail::Relation::kEqual, r.flags};
 }
 /// a < b; any NaN raises invalid.
+// implements: N33
 SOFTAMP_INLINE Compared less(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s) {
   const detail::Related r = detail::relate(f, a, b, s, true);
   return {r.relation == detail::Relation::kLess, r.flags};
@@ -90,10 +94,12 @@ SOFTAMP_INLINE Compared less_equal_quiet(const FloatFormat& f, uint64_t a, uint6
 }
 
 /// The lesser of a and b (IEEE 754-2019 minimum): a NaN gives NaN, -0 is below +0.
+// implements: N43
 SOFTAMP_INLINE Rounded minimum(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s) {
   return detail::extremum(f, a, b, s, false);
 }
 /// The greater of a and b (IEEE 754-2019 maximum): a NaN gives NaN, -0 is below +0.
+// implements: N43
 SOFTAMP_INLINE Rounded maximum(const FloatFormat& f, uint64_t a, uint64_t b, const Semantics& s) {
   return detail::extremum(f, a, b, s, true);
 }

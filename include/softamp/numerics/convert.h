@@ -10,6 +10,7 @@ namespace softamp {
 
 /// The name, which options take, is in the comment. e4m3, e5m2: the codes of -NaN, -infinity and a number below the
 /// range.
+// implements: N444
 enum class CastProfile : uint8_t {
   kOcp,              ///< ocp: OCP OFP8, not saturating. 7F 7F 7F; 7E FC FC
   kOcpSaturate,      ///< ocp_saturate: OCP OFP8, saturating. 7F FE FE; 7E FB FB
@@ -38,6 +39,7 @@ constexpr const char* name_of(CastProfile cast) {
 }
 
 /// Whether the specification has such a conversion.
+// implements: N444
 SOFTAMP_INLINE bool has_cast(CastProfile cast, const FloatFormat& to) {
   if (to == FloatFormat::e4m3() || to == FloatFormat::e5m2()) return true;
   const bool onnx = cast == CastProfile::kOnnx || cast == CastProfile::kOnnxSaturate;
@@ -46,6 +48,7 @@ SOFTAMP_INLINE bool has_cast(CastProfile cast, const FloatFormat& to) {
 }
 
 /// The policy of a conversion; only where has_cast.
+// implements: N444
 SOFTAMP_INLINE RoundingPolicy cast_policy(CastProfile cast) {
   const bool saturates = cast == CastProfile::kOcpSaturate || cast == CastProfile::kOnnxSaturate ||
                          cast == CastProfile::kNvidiaSatfinite || cast == CastProfile::kAmdSaturate;
@@ -70,6 +73,7 @@ SOFTAMP_INLINE uint32_t low_word(Exact x) {
   return x.negative ? 0u - magnitude : magnitude;
 }
 
+// implements: N443
 SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
                                      uint32_t random) {
   const RoundingPolicy& p = s.rounding(to);
@@ -88,6 +92,7 @@ SOFTAMP_RARE Rounded convert_special(const FloatFormat& from, const FloatFormat&
 /// The value of `code` in format `from`, rounded once to format `to`. Either may be binary64.
 /// NaN: the policy's pattern; in a format without NaNs the largest number, and invalid. Flags as docs/NUMERICS.md lists
 /// them.
+// implements: N6, N54
 SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, uint64_t code, const Semantics& s,
                                 uint32_t random = 0) {
   if (!detail::plain(from, code, s)) return detail::convert_special(from, to, code, s, random);
@@ -98,6 +103,7 @@ SOFTAMP_GENERAL Rounded convert(const FloatFormat& from, const FloatFormat& to, 
 /// Rounds by the wide policy's mode, since the IPU rounds only fp16 results stochastically. exact (true, false)
 /// [=false] raise inexact where the value is not an integer Flags: invalid for a NaN and out of range, whose value is
 /// `integer_range`.
+// implements: N36, N44, N55, N415
 SOFTAMP_GENERAL Rounded to_int32(const FloatFormat& f, uint64_t code, const Semantics& s, bool exact = false,
                                  uint32_t random = 0) {
   constexpr uint32_t kIndefinite = 0x80000000u;
@@ -127,6 +133,7 @@ SOFTAMP_GENERAL Rounded from_int32(int32_t value, const FloatFormat& f, const Se
 
 /// `a` rounded to an integer of the same format, by the wide policy's mode (see to_int32); a zero keeps its sign.
 /// exact (true, false) [=false]   raise inexact where `a` is not an integer
+// implements: N36, N44
 SOFTAMP_GENERAL Rounded round_to_integral(const FloatFormat& f, uint64_t a, const Semantics& s, bool exact = false,
                                           uint32_t random = 0) {
   const detail::Operand x = detail::unpack(f, a, s);
@@ -139,6 +146,7 @@ SOFTAMP_GENERAL Rounded round_to_integral(const FloatFormat& f, uint64_t a, cons
 }
 
 /// The value as the host's double: exact for every format; a NaN becomes the quiet one.
+// implements: N6
 SOFTAMP_INLINE double to_double(const FloatFormat& f, uint64_t code) {
   return __builtin_bit_cast(double, convert(f, FloatFormat::binary64(), code, Semantics::ieee()).code);
 }
@@ -148,6 +156,7 @@ SOFTAMP_INLINE float to_float(const FloatFormat& f, uint64_t code) {
                             static_cast<uint32_t>(convert(f, FloatFormat::fp32(), code, Semantics::ieee()).code));
 }
 /// `value` rounded to nearest even in format `f`.
+// implements: N6
 SOFTAMP_INLINE uint64_t from_double(const FloatFormat& f, double value) {
   return convert(FloatFormat::binary64(), f, __builtin_bit_cast(uint64_t, value), Semantics::ieee()).code;
 }

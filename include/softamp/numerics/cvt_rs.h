@@ -11,6 +11,7 @@
 namespace softamp {
 
 /// The format of the packed values.
+// implements: N324
 enum class CvtRsType : uint8_t { kF16x2, kBf16x2, kE4m3x4, kE5m2x4 };
 
 /// cvt.rs{.relu}{.satfinite}.type.f32
@@ -30,6 +31,7 @@ struct CvtRs {
 
 /// The packed result. `sources`: fp32 codes in the order in which PTX writes them, a, b (and e, f): the first lands
 /// highest. chip: kNvidiaSm100 or kNvidiaSm103.
+// implements: N312, N321
 SOFTAMP_GENERAL uint32_t cvt_rs(Chip chip, const CvtRs& form, const uint32_t* sources, uint32_t random_word) {
   const FloatFormat to = form.format();
   const int lanes = form.lanes();

@@ -78,6 +78,7 @@ constexpr Exact divide(BigInteger numerator, BigInteger denominator, int exponen
   return {false, exponent + shift - 63, quotient | (numerator.size != 0)};
 }
 
+// implements: N80
 constexpr Exact from_decimal(BigInteger digits, int power_of_ten) {
   BigInteger denominator;
   denominator.word[0] = 1;
@@ -101,6 +102,7 @@ constexpr int digit_value(char c) {
 }
 
 /// Decimal digits with an optional exponent after `marker`, to base 10 or 16; the whole text or nothing.
+// implements: N80
 constexpr ParsedNumber parse_digits(std::string_view text, int base, char marker) {
   constexpr int kMostDigits = 800, kFar = 100000;
   BigInteger digits;

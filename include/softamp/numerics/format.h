@@ -9,6 +9,7 @@
 namespace softamp {
 
 /// Which codes are not numbers.
+// implements: N5, N442
 enum class Specials : uint8_t {
   kIeee,             ///< largest exponent field: infinity (mantissa 0) and NaNs, as in IEEE 754.
   kNanOnly,          ///< one NaN per sign (all ones), no infinity: OCP e4m3.
@@ -21,12 +22,14 @@ enum class Specials : uint8_t {
 /// exponent_bits (2..8; 11 in binary64)   width of the exponent field
 /// precision     (2..24; 53 in binary64)  significand bits, the hidden one included
 /// bias                                   [=2^(exponent_bits-1) - 1 where made by `ieee`]
+// implements: N1, N384
 struct FloatFormat {
   int exponent_bits;
   int precision;
   int bias;
   Specials specials;
 
+  // implements: N3
   static SOFTAMP_INLINE FloatFormat ieee(int exponent_bits, int precision) {
     return {exponent_bits, precision, (1 << (exponent_bits - 1)) - 1, Specials::kIeee};
   }
@@ -35,13 +38,20 @@ struct FloatFormat {
   static SOFTAMP_INLINE FloatFormat tf32() { return ieee(8, 11); }
   static SOFTAMP_INLINE FloatFormat fp32() { return ieee(8, 24); }
   static SOFTAMP_INLINE FloatFormat binary64() { return ieee(11, 53); }
-  static SOFTAMP_INLINE FloatFormat e5m2() { return ieee(5, 3); }                              ///< OCP OFP8
-  static SOFTAMP_INLINE FloatFormat e4m3() { return {4, 4, 7, Specials::kNanOnly}; }           ///< OCP OFP8
-  static SOFTAMP_INLINE FloatFormat f143() { return {4, 4, 8, Specials::kNegativeZeroNan}; }   ///< IPU quarter
+  // implements: N4
+  static SOFTAMP_INLINE FloatFormat e5m2() { return ieee(5, 3); }  ///< OCP OFP8
+  // implements: N4
+  static SOFTAMP_INLINE FloatFormat e4m3() { return {4, 4, 7, Specials::kNanOnly}; }  ///< OCP OFP8
+  // implements: N5
+  static SOFTAMP_INLINE FloatFormat f143() { return {4, 4, 8, Specials::kNegativeZeroNan}; }  ///< IPU quarter
+  // implements: N5
   static SOFTAMP_INLINE FloatFormat f152() { return {5, 3, 16, Specials::kNegativeZeroNan}; }  ///< IPU quarter
-  static SOFTAMP_INLINE FloatFormat e2m1() { return {2, 2, 1, Specials::kNone}; }              ///< OCP MX, FP4
-  static SOFTAMP_INLINE FloatFormat e2m3() { return {2, 4, 1, Specials::kNone}; }              ///< OCP MX, FP6
-  static SOFTAMP_INLINE FloatFormat e3m2() { return {3, 3, 3, Specials::kNone}; }              ///< OCP MX, FP6
+  // implements: N442
+  static SOFTAMP_INLINE FloatFormat e2m1() { return {2, 2, 1, Specials::kNone}; }  ///< OCP MX, FP4
+  // implements: N442
+  static SOFTAMP_INLINE FloatFormat e2m3() { return {2, 4, 1, Specials::kNone}; }  ///< OCP MX, FP6
+  // implements: N442
+  static SOFTAMP_INLINE FloatFormat e3m2() { return {3, 3, 3, Specials::kNone}; }  ///< OCP MX, FP6
 
   /// Formats that this library computes in: exponent_bits 2..8 with precision 2..24, or binary64.
   SOFTAMP_INLINE bool valid() const {
@@ -52,7 +62,9 @@ struct FloatFormat {
   constexpr bool operator==(const FloatFormat&) const = default;
 
   SOFTAMP_INLINE int storage_bits() const { return exponent_bits + precision; }
+  // implements: N2
   SOFTAMP_INLINE int mantissa_bits() const { return precision - 1; }
+  // implements: N2
   SOFTAMP_INLINE uint64_t sign_mask() const { return uint64_t{1} << (storage_bits() - 1); }
   SOFTAMP_INLINE uint64_t magnitude_mask() const { return sign_mask() - 1; }
   SOFTAMP_INLINE uint64_t code_mask() const { return sign_mask() | magnitude_mask(); }
@@ -60,7 +72,9 @@ struct FloatFormat {
   SOFTAMP_INLINE uint64_t exponent_field_max() const { return (uint64_t{1} << exponent_bits) - 1; }
 
   /// The smallest normal number is 2^min_exponent, the smallest subnormal 2^min_quantum.
+  // implements: N1
   SOFTAMP_INLINE int min_exponent() const { return 1 - bias; }
+  // implements: N1
   SOFTAMP_INLINE int min_quantum() const { return min_exponent() - mantissa_bits(); }
   /// The largest finite number lies in [2^max_exponent, 2^(max_exponent + 1)).
   SOFTAMP_INLINE int max_exponent() const { return static_cast<int>(max_finite_code() >> mantissa_bits()) - bias; }
@@ -85,6 +99,7 @@ struct FloatFormat {
   SOFTAMP_INLINE uint64_t min_normal_code() const { return uint64_t{1} << mantissa_bits(); }
   SOFTAMP_INLINE uint64_t min_subnormal_code() const { return 1; }
   /// The bit that marks a NaN as quiet (IEEE formats).
+  // implements: N25
   SOFTAMP_INLINE uint64_t quiet_bit() const { return uint64_t{1} << (mantissa_bits() - 1); }
 
   SOFTAMP_INLINE bool is_nan(uint64_t code) const {
@@ -96,6 +111,7 @@ struct FloatFormat {
     }
     return code == sign_mask();
   }
+  // implements: N25
   SOFTAMP_INLINE bool is_signaling_nan(uint64_t code) const {
     return specials == Specials::kIeee && is_nan(code) && !(code & quiet_bit());
   }
@@ -120,10 +136,15 @@ struct FloatFormat {
   }
 };
 
+// implements: N3
 SOFTAMP_CONSTANT FloatFormat kFp16 = FloatFormat::fp16();
+// implements: N3
 SOFTAMP_CONSTANT FloatFormat kBf16 = FloatFormat::bf16();
+// implements: N3
 SOFTAMP_CONSTANT FloatFormat kTf32 = FloatFormat::tf32();
+// implements: N3
 SOFTAMP_CONSTANT FloatFormat kFp32 = FloatFormat::fp32();
+// implements: N3
 SOFTAMP_CONSTANT FloatFormat kBinary64 = FloatFormat::binary64();
 SOFTAMP_CONSTANT FloatFormat kE4m3 = FloatFormat::e4m3();
 SOFTAMP_CONSTANT FloatFormat kE5m2 = FloatFormat::e5m2();
@@ -135,6 +156,7 @@ SOFTAMP_CONSTANT FloatFormat kE3m2 = FloatFormat::e3m2();
 
 /// A two's-complement fixed-point format: value = code * 2^quantum_exponent, least <= code <= greatest.
 /// Example: 16 bits with 12 after the point is {-12, -32768, 32767}. Rounded by `round_to_fixed` in round.h.
+// implements: N7
 struct FixedFormat {
   int quantum_exponent;
   int64_t least;

@@ -6,6 +6,7 @@
 namespace softamp::detail {
 
 /// floor(sqrt(n)) for n >= 2^62.
+// implements: N64, N81
 SOFTAMP_INLINE uint64_t root_of_64_bits(uint64_t n) {
   uint64_t root = 0;
   if (__builtin_is_constant_evaluated()) {

@@ -26,6 +26,7 @@ struct PowerParts {
 
 /// e^r - 1 for |r| <= 0.347, within 2^-68 of it: the tail in binary64 is below 2^-17 of the sum, the terms left out
 /// below 2^-72.
+// implements: N440
 SOFTAMP_MATH_LONG Pair exp_series(Pair r) {
   const Double tail =
       horner(r.high, 0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-16, 0x1.71de3a556c734p-19,

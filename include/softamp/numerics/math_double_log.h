@@ -12,6 +12,7 @@ namespace detail {
 
 /// ln((1 + s) / (1 - s)) for |s| <= 0.1716, within 2^-68 of it: the tail in binary64 is below 2^-16 of the sum, the
 /// terms left out below 2^-79.
+// implements: N440
 SOFTAMP_MATH_LONG Pair log_series(Pair s) {
   const Pair square = s * s;
   const Double tail =

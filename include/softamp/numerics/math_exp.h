@@ -40,6 +40,7 @@ template <class F>
 struct ExpParts {
   F n, w;
 };
+// implements: N180
 template <class F>
 SOFTAMP_MATH ExpParts<F> exp_parts(F x, F x_low) {
   const F n = fma(x, F(kLog2E), F(kShift)) - F(kShift);

@@ -91,7 +91,9 @@ struct Float {
   friend SOFTAMP_MATH Mask operator<=(Float a, Float b) { return a.value <= b.value; }
   friend SOFTAMP_MATH Mask operator==(Float a, Float b) { return a.value == b.value; }
   friend SOFTAMP_MATH Float select(Mask m, Float a, Float b) { return m.value ? a.value : b.value; }
+  // implements: N413
   friend SOFTAMP_MATH Float at_most(Float a, Float c) { return c.value < a.value ? c.value : a.value; }
+  // implements: N413
   friend SOFTAMP_MATH Float at_least(Float a, Float c) { return a.value < c.value ? c.value : a.value; }
   friend SOFTAMP_MATH Bits bits(Float a) { return __builtin_bit_cast(uint32_t, a.value); }
   static SOFTAMP_MATH Float from_bits(Bits u) { return __builtin_bit_cast(float, u); }
@@ -107,6 +109,7 @@ struct Float {
 };
 
 /// One binary64 number. It has no fma, because the portable engine has none at this width.
+// implements: N403
 struct Double {
   using Bits = uint64_t;
   using Mask = Truth;
@@ -157,6 +160,7 @@ inline constexpr uint32_t kShiftBits = 0x4B400000u;
 inline constexpr float kInfinity = __builtin_inff();
 
 /// Horner's scheme by fma, lowest power first.
+// implements: N62
 template <class F>
 SOFTAMP_MATH F polynomial(F, float c) {
   return F(c);

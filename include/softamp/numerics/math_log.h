@@ -16,6 +16,7 @@ inline constexpr uint32_t kRootHalf = 0x3F3504F3u;
 inline constexpr float kLn2Short = 0x1.62e4p-1f, kLn2Rest = 0x1.7f7d1cp-20f;
 
 /// e ln2 + ln(1 + f) + low, e an integer, -0.293 <= f <= 0.415, low tiny.
+// implements: N180
 template <class F>
 SOFTAMP_MATH F log_from(F e, F f, F low) {
   const F p = polynomial(f, 0x1.555548p-2f, -0x1.000008p-2f, 0x1.99a478p-3f, -0x1.555b8cp-3f, 0x1.233af6p-3f,

@@ -42,6 +42,7 @@ SOFTAMP_MATH Centred<F> centred(typename F::Bits word) {
 }  // namespace detail
 
 /// A number in [0, 1): the top 24 bits of `word`, over 2^24.
+// implements: N200
 template <class F>
 SOFTAMP_MATH F uniform_from_bits(typename F::Bits word) {
   return F::from_unsigned(word >> 8) * F(0x1p-24f);
@@ -49,6 +50,7 @@ SOFTAMP_MATH F uniform_from_bits(typename F::Bits word) {
 
 /// The standard normal number at which the distribution function is (word + 1/2) / 2^32: ascending in `word` except for
 /// rounding, odd (~word gives -z exactly), |z| <= 6.34.
+// implements: N200
 template <class F>
 SOFTAMP_MATH F normal_from_bits(typename F::Bits word) {
   const detail::Centred<F> u = detail::centred<F>(word);
@@ -58,6 +60,7 @@ SOFTAMP_MATH F normal_from_bits(typename F::Bits word) {
 }
 
 /// The same of the normal distribution cut to [-2, 2]: Phi(z) = Phi(-2) + u (Phi(2) - Phi(-2)). |z| <= 2.
+// implements: N200
 template <class F>
 SOFTAMP_MATH F truncated_normal_from_bits(typename F::Bits word) {
   const detail::Centred<F> u = detail::centred<F>(word);

@@ -31,6 +31,7 @@ struct Pair {
 };
 
 /// a + b exactly.
+// implements: N440
 SOFTAMP_MATH Pair exact_sum(Double a, Double b) {
   const Double sum = a + b, b_seen = sum - a;
   return {sum, (a - (sum - b_seen)) + (b - b_seen)};
@@ -46,6 +47,7 @@ SOFTAMP_MATH Pair split(Double a) {
   return {high, a - high};
 }
 /// a b exactly.
+// implements: N440
 SOFTAMP_MATH Pair exact_product(Double a, Double b) {
   const Double product = a * b;
   const Pair x = split(a), y = split(b);
@@ -109,6 +111,7 @@ SOFTAMP_MATH Double odd_sum(Double a, Double b) {
 
 /// p 2^n rounded once, for p = 0 or 2^-60 <= |p| < 2^60 and -1400 <= n <= 1100: to infinity from 2^1024 on, and
 /// gradually below 2^-1022.
+// implements: N440
 SOFTAMP_MATH_LONG Double rounded(Pair p, int64_t n) {
   p = ordered_sum(p.high, p.low);
   const int64_t exponent = static_cast<int64_t>((bits(p.high) >> 52) & 0x7FF) - 1023;

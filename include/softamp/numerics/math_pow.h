@@ -57,6 +57,7 @@ SOFTAMP_MATH typename D::Mask is_integer(D y) {
 namespace detail {
 
 /// 2^(y log), clamped where the result is beyond fp32's range anyway.
+// implements: N180
 template <class D>
 SOFTAMP_MATH D pow_from(D y, D log) {
   return exp2_of(at_most(at_least(y * log, D(-200)), D(200)));

@@ -49,6 +49,7 @@ SOFTAMP_MATH LargeAngle reduce_large(float x) {
   return {negative ? 0u - quadrant : quadrant, negative ? -r : r, negative ? -low : low};
 }
 
+// implements: N180
 template <class F>
 SOFTAMP_MATH Angle<F> reduce_angle(F x) {
   const F t = fma(x, F(0x1.45f306p-1f), F(kShift)), k = t - F(kShift);

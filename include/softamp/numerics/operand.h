@@ -39,6 +39,7 @@ SOFTAMP_INLINE bool plain(const FloatFormat& f, uint64_t code, const Semantics& 
   return f.is_finite(code) && !(is_wide(f) && s.wide_operands_flushed && f.is_subnormal(code));
 }
 
+// implements: N45, N47, N66
 SOFTAMP_GENERAL Operand unpack(const FloatFormat& f, uint64_t code, const Semantics& s) {
   const bool negative = (code & f.sign_mask()) != 0;
   if (f.is_nan(code)) return {Kind::kNan, negative, 0, 0};
@@ -56,11 +57,13 @@ SOFTAMP_GENERAL Operand unpack(const FloatFormat& f, uint64_t code, const Semant
 }
 
 /// Flags of an operation that read the NaN `code`.
+// implements: N33, N46
 SOFTAMP_INLINE uint8_t nan_flags(const FloatFormat& f, uint64_t code, const Semantics& s) {
   return s.quiet_nan_is_invalid || f.is_signaling_nan(code) ? kInvalid : 0;
 }
 
 /// The NaN written to format `to` when `code`, a NaN or an operand counted as one, is the first NaN operand.
+// implements: N24, N28
 SOFTAMP_GENERAL uint64_t nan_from(const FloatFormat& to, const FloatFormat& from, uint64_t code, NanPattern pattern) {
   const bool ieee = to.specials == Specials::kIeee && from.specials == Specials::kIeee;
   if (pattern == NanPattern::kInfinity && to.has_infinity() && from.has_negative_zero() && from.is_nan(code))
@@ -75,11 +78,13 @@ SOFTAMP_GENERAL uint64_t nan_from(const FloatFormat& to, const FloatFormat& from
 }
 
 /// Result of an operation on codes of `f` at least one of which counts as a NaN; `first` says which comes first.
+// implements: N24
 SOFTAMP_INLINE Rounded nan_result(const FloatFormat& f, uint64_t first, uint8_t flags, const Semantics& s) {
   return {nan_from(f, f, first, s.rounding(f).nan), static_cast<uint8_t>(flags & s.rounding(f).flags)};
 }
 
 /// Result of an invalid combination of operands.
+// implements: N34
 SOFTAMP_INLINE Rounded invalid_result(const FloatFormat& f, const Semantics& s) {
   return {nan_code(f, s.rounding(f).nan), kInvalid};
 }

@@ -13,6 +13,7 @@ namespace softamp::p3109 {
 
 /// width      (3 .. 16)  K, bits of a code
 /// precision  (1 .. K - 1; unsigned: .. K)  P, significand bits with the hidden one
+// implements: N463
 struct Format {
   int width = 8;
   int precision = 4;
@@ -43,6 +44,7 @@ struct Format {
 };
 
 /// What happens to what is too large.
+// implements: N464
 enum class Saturation : uint8_t {
   kFinite,     ///< everything, infinities too, becomes the number at the end of the range.
   kPropagate,  ///< numbers do; infinities stay, where there are any.
@@ -51,6 +53,7 @@ enum class Saturation : uint8_t {
 };
 
 /// The value of a code that is neither NaN nor infinite.
+// implements: N463
 SOFTAMP_INLINE Exact exact(const Format& f, uint64_t code) {
   const uint64_t magnitude = code & ~f.sign_mask();
   const uint64_t field = magnitude >> (f.precision - 1), hidden = uint64_t{1} << (f.precision - 1);
@@ -69,6 +72,7 @@ SOFTAMP_INLINE uint64_t outermost(const Format& f, bool negative) {
 }  // namespace detail3109
 
 /// An infinity projected onto `f`.
+// implements: N464
 SOFTAMP_INLINE uint64_t project_infinity(const Format& f, bool negative, Saturation saturation) {
   if (negative && !f.has_sign) return saturation == Saturation::kNone ? f.nan_code() : 0;
   if (!f.extended || saturation == Saturation::kFinite) return detail3109::outermost(f, negative);
@@ -77,6 +81,7 @@ SOFTAMP_INLINE uint64_t project_infinity(const Format& f, bool negative, Saturat
 
 /// `x` rounded once to `f`: mode, random bits and variant of `p` (P3109's StochasticA, B, C are carry, half, rne), ties
 /// to the even code, which for P = 1 is the report's rule as well; then saturated. A zero has no sign.
+// implements: N464, N465
 SOFTAMP_GENERAL uint64_t project(const Format& f, Exact x, const RoundingPolicy& p, Saturation saturation,
                                  uint32_t random = 0) {
   using namespace softamp::detail;
@@ -101,6 +106,7 @@ SOFTAMP_GENERAL uint64_t project(const Format& f, Exact x, const RoundingPolicy&
 }
 
 /// "Binary8p4se" or gfloat's "p3109_k8p4se", in lower or upper case as these; nothing for another word.
+// implements: N463
 constexpr std::optional<Format> format_from_name(std::string_view name) {
   for (const std::string_view head :
        {std::string_view("Binary"), std::string_view("binary"), std::string_view("p3109_k")})

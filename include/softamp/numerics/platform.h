@@ -6,11 +6,13 @@
 
 #include <cstdint>
 
+// implements: N82, N85
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #error "softamp: results must depend on the input alone; compile without -ffast-math, -Ofast and -ffinite-math-only"
 #endif
 
 #if defined(__CUDACC__)
+// implements: N63
 #define SOFTAMP_HD __host__ __device__
 #else
 #define SOFTAMP_HD
@@ -24,12 +26,14 @@
 #endif
 
 // Inlined into the caller, so that a format and a policy known there become constants.
+// implements: N63, N381
 #define SOFTAMP_INLINE SOFTAMP_HD __attribute__((always_inline)) inline constexpr
 
 // General arithmetic: inlined as well, unless SOFTAMP_OUT_OF_LINE is defined. Then it is an ordinary function with the
 // same results: it compiles much faster, but constants are not folded. For files whose speed does not matter, and for
 // devices, where it is used in rare cases and would otherwise be compiled into every kernel.
 #if defined(__CUDA_ARCH__) || defined(SOFTAMP_OUT_OF_LINE)
+// implements: N304
 #define SOFTAMP_GENERAL SOFTAMP_HD __attribute__((noinline)) inline constexpr
 #else
 #define SOFTAMP_GENERAL SOFTAMP_INLINE
@@ -53,6 +57,7 @@ SOFTAMP_CONSTANT bool kShortWays = true;
 __extension__ typedef unsigned __int128 uint128_t;
 
 /// Leading zero bits of x; x must not be 0.
+// implements: N64
 SOFTAMP_INLINE int countl_zero(uint64_t x) {
 #if defined(__CUDA_ARCH__)
   if (!__builtin_is_constant_evaluated()) return __clzll(static_cast<long long>(x));

@@ -17,9 +17,11 @@ struct RandomBlock {
   constexpr bool operator==(const RandomBlock&) const = default;
 
   /// Lane 0..7 of 16 bits: word lane / 2, the low half where lane is even.
+  // implements: N71
   SOFTAMP_INLINE uint32_t lane16(uint32_t lane) const { return word[lane >> 1] >> ((lane & 1) * 16) & 0xFFFFu; }
 };
 
+// implements: N70
 struct PhiloxKey {
   uint32_t word[2];
 };
@@ -30,6 +32,7 @@ inline constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9u, kPhiloxWeyl1 = 0xBB67AE85u
 }  // namespace detail
 
 /// Philox4x32 with `rounds` rounds: 10 is the authors' recommendation, 7 their least that passes BigCrush.
+// implements: N70
 SOFTAMP_INLINE RandomBlock philox4x32(RandomBlock counter, PhiloxKey key, int rounds = 10) {
   for (int round = 0; round < rounds; ++round) {
     const uint64_t product0 = detail::kPhiloxMultiplier0 * counter.word[0];
@@ -70,6 +73,7 @@ SOFTAMP_INLINE void philox4x32(uint32_t (&word)[4][kCount], PhiloxKey key, int r
 ///
 /// A block of 128 bits serves 8 consecutive indices with 16-bit lanes, or 4 with 32-bit lanes. An address therefore
 /// keeps to one lane width: r <= 16 and r > 16 read overlapping bits of different blocks.
+// implements: N73, N79, N383
 struct RandomBits {
   static constexpr uint32_t kOperations = 1u << 24;
   static constexpr uint32_t kReplicas = 256;
@@ -81,11 +85,13 @@ struct RandomBits {
   constexpr bool operator==(const RandomBits&) const = default;
 
   /// All four words of a draw block; block_index is index / 8 for 16-bit lanes, index / 4 for 32-bit lanes (N70).
+  // implements: N71
   SOFTAMP_INLINE RandomBlock block(uint32_t step, uint32_t operation, uint64_t block_index) const {
     return philox4x32(counter(step, operation, block_index), key(), rounds);
   }
 
   /// The r (1..32) random bits of one rounding, right-aligned, the rest zero (N71).
+  // implements: N71
   SOFTAMP_INLINE uint32_t bits(uint32_t step, uint32_t operation, uint64_t index, int r) const {
     assert(r >= 1 && r <= 32);
     if (r > 16) return block(step, operation, index >> 2).word[index & 3] & (~uint32_t{0} >> (32 - r));
@@ -94,6 +100,7 @@ struct RandomBits {
 
   SOFTAMP_INLINE PhiloxKey key() const { return {{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}}; }
   /// The counter of a block: index low, index high, replica and operation, step.
+  // implements: N70, N79
   SOFTAMP_INLINE RandomBlock counter(uint32_t step, uint32_t operation, uint64_t block_index) const {
     assert(operation < kOperations);
     assert(replica < kReplicas);
@@ -106,6 +113,7 @@ inline constexpr int kProductOutputBits = 35;  ///< the lower ones of a product_
 
 /// Index of a rounding inside a product or convolution: accumulation block (< 2^29) of an output (< 2^35). An output
 /// keeps its lane through the whole chain (N71).
+// implements: N72, N103
 SOFTAMP_INLINE uint64_t product_index(uint64_t accumulation_block, uint64_t output) {
   assert(accumulation_block < uint64_t{1} << 29);
   assert(output < uint64_t{1} << kProductOutputBits);

@@ -50,6 +50,7 @@ SOFTAMP_INLINE Split split_at(uint64_t significand, int shift) {
 
 /// The same for the top `precision` bits of a normalised significand that lies `lift` bits too low. A tail jammed into
 /// bit 0 stays below all that a rounding reads; the fixed shifts keep this free of branches.
+// implements: N12
 SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
   const uint64_t lowered = shift_right_jam(normalised, lift);
   return {lowered >> (64 - precision), lowered << precision};
@@ -60,6 +61,7 @@ SOFTAMP_INLINE Split split_top(uint64_t normalised, int precision, int lift) {
 /// A stochastic rounding goes up from a threshold on that its random number decides: carry where rest >= (2^r - R)
 /// 2^(64-r), which for R = 0 is 2^64, that is, never.
 /// lift: by how many bits the result's quantum lies above that of a normal result.
+// implements: N11, N12, N13, N15, N18, N19, N38
 SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy& p, uint32_t random, int lift) {
   constexpr uint64_t kHalf = uint64_t{1} << 63, kNever = ~uint64_t{0};
   switch (p.mode) {
@@ -89,11 +91,13 @@ SOFTAMP_INLINE uint64_t threshold(bool odd, bool negative, const RoundingPolicy&
 /// The same for kNearestEven. Any rest below a half is even smaller than a half with its last bit set.
 SOFTAMP_INLINE bool nearest_up(Split x) { return (x.rest | (x.kept & 1)) > uint64_t{1} << 63; }
 
+// implements: N11, N18
 SOFTAMP_INLINE bool rounds_up(Split x, bool negative, const RoundingPolicy& p, uint32_t random, int lift = 0) {
   const uint64_t limit = threshold((x.kept & 1) != 0, negative, p, random, lift);
   return p.stochastic() && p.variant == StochasticVariant::kAtLeast ? x.rest >= limit : x.rest > limit;
 }
 
+// implements: N16
 SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_t magnitude) {
   if (!f.has_negative_zero() && magnitude == 0) return 0;
   return magnitude | uint64_t{negative} << (f.storage_bits() - 1);
@@ -105,6 +109,7 @@ SOFTAMP_INLINE uint64_t signed_code(const FloatFormat& f, bool negative, uint64_
 /// In formats with a single NaN (e4m3 per sign, f143, f152) at most the sign can vary. In those without one (e2m1,
 /// e2m3, e3m2) a NaN is the largest number, which has the code that would be e4m3's NaN (N443).
 /// negative: the sign that kSigned keeps.
+// implements: N23, N28, N443
 SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern, bool negative = false) {
   if (f.specials == Specials::kNegativeZeroNan) return f.sign_mask();
   const bool sets_sign = pattern == NanPattern::kNegativeQuiet || (pattern == NanPattern::kSigned && negative);
@@ -115,6 +120,7 @@ SOFTAMP_INLINE uint64_t nan_code(const FloatFormat& f, NanPattern pattern, bool 
 }
 
 /// Zero of a sign, in the formats that have it.
+// implements: N27
 SOFTAMP_INLINE uint64_t zero_code(const FloatFormat& f, bool negative) { return detail::signed_code(f, negative, 0); }
 /// The same under policy `p`.
 SOFTAMP_INLINE uint64_t zero_code(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
@@ -122,6 +128,7 @@ SOFTAMP_INLINE uint64_t zero_code(const FloatFormat& f, bool negative, const Rou
 }
 
 /// An infinite exact result under policy `p`.
+// implements: N22, N50, N443
 SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
   if (p.infinity == InfinityResult::kKeep && f.has_infinity())
     return {detail::signed_code(f, negative, f.infinity_code()), 0};
@@ -133,6 +140,7 @@ SOFTAMP_INLINE Rounded pack_infinity(const FloatFormat& f, bool negative, const 
 
 namespace detail {
 
+// implements: N21, N38, N49, N443
 SOFTAMP_RARE Rounded pack_overflow(const FloatFormat& f, bool negative, const RoundingPolicy& p) {
   const uint8_t flags = static_cast<uint8_t>(p.overflow_flags & p.flags);
   const uint64_t greatest = signed_code(f, negative, f.max_finite_code());
@@ -150,6 +158,7 @@ SOFTAMP_RARE Rounded pack_overflow(const FloatFormat& f, bool negative, const Ro
 }
 
 /// Overflow by the rules that look at the exact magnitude, normalised to bit 63, with value 2^top <= |x| < 2^(top+1).
+// implements: N20
 SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, OverflowRule rule) {
   if (top != f.max_exponent()) return top > f.max_exponent();
   if (rule == OverflowRule::kPower) return false;
@@ -162,6 +171,7 @@ SOFTAMP_INLINE bool exceeds(const FloatFormat& f, uint64_t normalised, int top, 
 
 /// Rounds a normalised value (leading bit 63, 2^top <= |x| < 2^(top + 1)) in every case: results that are subnormal or
 /// in the last binade, and policies that are seldom met.
+// implements: N39
 SOFTAMP_APART Rounded round_any(const FloatFormat& f, bool negative, int top, uint64_t significand,
                                 const RoundingPolicy& p, uint32_t random) {
   const int field = top - f.min_exponent();
@@ -231,6 +241,7 @@ SOFTAMP_INLINE Rounded round_signed(const FloatFormat& f, Signed x, const Roundi
 
 /// Rounds `x` once to format `f` and packs it. `random` serves a stochastic policy: its low random_bits bits are R.
 /// Flags: overflow and inexact as the policy says; underflow where the result is inexact and tiny (`tininess`).
+// implements: N8, N10, N14, N19, N20, N26, N31, N32, N66, N382
 SOFTAMP_GENERAL Rounded round_and_pack(const FloatFormat& f, Exact x, const RoundingPolicy& p, uint32_t random = 0) {
   return detail::round_signed(f, detail::parts(x), p, random);
 }
@@ -267,6 +278,7 @@ SOFTAMP_INLINE Integral round_to_integer(Exact x, int quantum_exponent, const Ro
 
 /// Rounds `x` to fixed point: mode, random bits and variant of `p`; beyond the range the nearest limit and overflow.
 /// Flags: inexact, overflow.
+// implements: N7
 SOFTAMP_INLINE RoundedInteger round_to_fixed(const FixedFormat& f, Exact x, const RoundingPolicy& p,
                                              uint32_t random = 0) {
   const detail::Integral n = detail::round_to_integer(x, f.quantum_exponent, p, random);

@@ -6,6 +6,7 @@
 namespace softamp {
 
 /// The direction in which an inexact value goes. k quanta <= |x| < k + 1 quanta, d = |x| / quantum - k.
+// implements: N38
 enum class RoundingMode : uint8_t {
   kNearestEven,  ///< to the nearer; ties to even k. Unbiased over random ties.
   kNearestAway,  ///< to the nearer; ties away from zero. Biased away from zero, only by ties.
@@ -20,6 +21,7 @@ enum class RoundingMode : uint8_t {
 };
 
 /// How d and the random integer R in [0, 2^r) decide a stochastic rounding, r = random_bits (N12, N13, N18).
+// implements: N13, N18
 enum class StochasticVariant : uint8_t {
   kCarry,  ///< floor(d 2^r) + R >= 2^r: the IPU's. SRFF. Bias toward zero, below 2^-r quanta.
   kHalf,   ///< floor(d 2^(r+1)) + 2R + 1 >= 2^(r+1). SRF. Bias at most 2^-(r+1) quanta for short d.
@@ -32,6 +34,7 @@ enum class StochasticVariant : uint8_t {
 
 /// Which of the discarded bits the random bits are aligned with. The choice matters for subnormal results, which
 /// discard more.
+// implements: N19, N313
 enum class RandomAlignment : uint8_t {
   kTopOfDiscarded,  ///< the top: the highest bit of R counts half a quantum of the result.
   /// Where they would lie if the result were normal: R is added to the source's own significand, of `random_bits` bits
@@ -41,6 +44,7 @@ enum class RandomAlignment : uint8_t {
 };
 
 /// What a finite result too large for the format becomes.
+// implements: N21
 enum class Overflow : uint8_t {
   kInfinity,  ///< infinity, or the largest finite number where the mode rounds toward zero there (IEEE 754, 7.4).
   kSaturate,  ///< the largest finite number, sign kept.
@@ -48,6 +52,7 @@ enum class Overflow : uint8_t {
 };
 
 /// When a finite result overflows. M = largest finite number, Q = its quantum, 2^E the power of two above it.
+// implements: N20
 enum class OverflowRule : uint8_t {
   kAfterRounding,  ///< the rounded magnitude, exponent unbounded, exceeds M.
   kExact,          ///< the exact magnitude exceeds M (fp16: 65504).
@@ -57,12 +62,14 @@ enum class OverflowRule : uint8_t {
 
 /// Which inexact results are tiny, and so raise underflow. IEEE 754, 7.5, allows both. They differ where the smallest
 /// normal number is rounded up to.
+// implements: N39
 enum class Tininess : uint8_t {
   kAfterRounding,   ///< below the smallest normal number when rounded with an unbounded exponent.
   kBeforeRounding,  ///< the exact magnitude is below the smallest normal number.
 };
 
 /// What an infinite exact result becomes.
+// implements: N22
 enum class InfinityResult : uint8_t {
   kKeep,      ///< infinity; NaN in a format that has none.
   kSaturate,  ///< the largest finite number, sign kept.
@@ -70,6 +77,7 @@ enum class InfinityResult : uint8_t {
 };
 
 /// What a subnormal rounded result becomes. Flushing raises no flags of its own.
+// implements: N8, N26
 enum class Subnormals : uint8_t {
   kKeep,             ///< gradual underflow.
   kFlush,            ///< zero of the same sign.
@@ -77,6 +85,7 @@ enum class Subnormals : uint8_t {
 };
 
 /// The code of every NaN that is written (N23). fp16 in brackets.
+// implements: N23
 enum class NanPattern : uint8_t {
   kQuiet,          ///< positive, quiet, no payload (0x7E00).
   kNegativeQuiet,  ///< negative, quiet, no payload (0xFE00): x86's default.
@@ -89,6 +98,7 @@ enum class NanPattern : uint8_t {
 /// How an exact value becomes a code. The default is IEEE 754's, nearest even.
 ///
 /// random_bits (1..32) [=13]  R of a stochastic rounding is the low random_bits bits of the word handed in
+// implements: N12, N15, N27, N28, N30, N31, N384
 struct RoundingPolicy {
   RoundingMode mode = RoundingMode::kNearestEven;
   int random_bits = 13;
@@ -125,6 +135,7 @@ struct RoundingPolicy {
   /// Zeros have signs, NaNs are NaNs of one sign, exact values stay, the random bits are aligned with the top, and tiny
   /// is what is so after rounding. Fast code outside bulk rounding supports only this; other policies go through the
   /// bodies.
+  // implements: N29, N39
   SOFTAMP_INLINE bool usual() const {
     const bool other_random = variant == StochasticVariant::kAtLeast || alignment != RandomAlignment::kTopOfDiscarded;
     return signed_zeros && nan != NanPattern::kInfinity && nan != NanPattern::kSigned &&
@@ -138,6 +149,7 @@ struct RoundingPolicy {
   }
   /// Nearest even as OCP OFP8's saturating conversions, ONNX's Cast with saturate = 1 and CUDA's SATFINITE have it:
   /// what is too large, infinities too, becomes the largest number of its sign; a NaN stays one (N444).
+  // implements: N444
   static SOFTAMP_INLINE RoundingPolicy saturating() {
     RoundingPolicy p;
     p.overflow = Overflow::kSaturate;
@@ -146,6 +158,7 @@ struct RoundingPolicy {
   }
   /// The same, but infinities become NaN, in any format. ONNX's Cast with saturate = 1 has that in opsets 19 to 23 for
   /// the formats without -0 (f143, f152); for others it is `saturating` there.
+  // implements: N444
   static SOFTAMP_INLINE RoundingPolicy saturating_but_infinities() {
     RoundingPolicy p = saturating();
     p.infinity = InfinityResult::kNan;

@@ -75,6 +75,7 @@ enum class RandomEngine : uint8_t { kPhilox, kPhilox7, kXoroshiro128aox };
 
 /// What is not publicly known about the IPU: one field for each row of N60 in docs/NUMERICS.md, with the row's name.
 /// The defaults are the preset `ipu`.
+// implements: N50, N53, N54, N60, N389
 struct IpuSwitches {
   int sr_bits = 0;  ///< 1..32, or 0: 16 with xoroshiro128aox, 13 with Philox
   StochasticVariant sr_form = StochasticVariant::kCarry;
@@ -104,6 +105,7 @@ struct IpuSwitches {
 };
 
 /// Everything that decides the outcome of a scalar operation, apart from its operands and its random word.
+// implements: N46, N47, N54
 struct Semantics {
   /// Rounding of results in formats of more than 16 bits (fp32, tf32), of 9..16 bits, and of up to 8 bits.
   RoundingPolicy wide, narrow, quarter;
@@ -119,6 +121,7 @@ struct Semantics {
   IntegerRange integer_range = IntegerRange::kIndefinite;
   ClassCodes class_codes = ClassCodes::kPositiveIs3;
 
+  // implements: N59
   SOFTAMP_INLINE const RoundingPolicy& rounding(const FloatFormat& f) const {
     return f.storage_bits() > 16 ? wide : f.storage_bits() > 8 ? narrow : quarter;
   }
@@ -138,6 +141,7 @@ struct Semantics {
 
   /// The IPU under behaviour `b`: fp32 nearest even and flushing; fp16 and fp8 nearest even or (esr) stochastic,
   /// saturating or (nanoo) NaN on overflow, never infinite. The caller must stop on exceptions.
+  // implements: N46, N47, N48, N49, N50, N53
   static constexpr SOFTAMP_HD Semantics ipu(const FloatingPointBehaviour& b = FloatingPointBehaviour::all_off(),
                                             const IpuSwitches& w = {}, RandomEngine engine = RandomEngine::kPhilox) {
     constexpr uint8_t kIpuFlags = kInvalid | kDivideByZero | kOverflow;

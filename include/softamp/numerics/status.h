@@ -6,6 +6,7 @@
 namespace softamp {
 
 /// Exception flags of an operation, OR-ed. The bit order is that of Berkeley SoftFloat and TestFloat.
+// implements: N30
 enum Flag : uint8_t {
   kInexact = 1,
   kUnderflow = 2,
@@ -23,6 +24,7 @@ struct Rounded {
 };
 
 /// Bits of the IPU worker's status register $FP_STS (N56, reverse-engineered).
+// implements: N56
 struct StatusRegister {
   static constexpr uint32_t kInv = 1, kDiv0 = 2, kOflo = 4;
   static SOFTAMP_INLINE uint32_t encode(uint8_t flags) {
@@ -35,6 +37,7 @@ struct StatusRegister {
 };
 
 /// Sticky flags of many operations, with the lowest element index at which each was raised.
+// implements: N37, N386
 struct FpStatus {
   static constexpr uint64_t kNever = ~uint64_t{0};
 
@@ -55,6 +58,7 @@ struct FpStatus {
       if (other.first_index[b] < first_index[b]) first_index[b] = other.first_index[b];
   }
   /// The lowest index at which any flag of `mask` was raised; kNever if none was.
+  // implements: N37
   SOFTAMP_INLINE uint64_t lowest_index(uint8_t mask) const {
     uint64_t lowest = kNever;
     for (int b = 0; b < kFlagCount; ++b)

@@ -97,6 +97,7 @@ struct TileWork {
     return worker * whole + (worker < longer ? worker : longer);
   }
   SOFTAMP_INLINE bool draws_at_all() const { return stochastic || switches.sr_draw_when_off; }
+  // implements: N77
   SOFTAMP_INLINE uint32_t lanes_per_draw() const { return switches.sr_bits > 16 ? 2 : 4; }
   SOFTAMP_INLINE bool from_the_top() const { return switches.sr_lane_map == LaneMap::kDescending; }
   SOFTAMP_INLINE bool draw_per_lane(uint32_t lane_count) const {
@@ -110,6 +111,7 @@ struct TileWork {
 /// To round an array, visit its groups in ascending order:
 ///     for (uint64_t g = 0; g < work.groups(); ++g) { const LaneBits bits = random.draw(work, g, inexact_lanes); ... }
 /// A thread that starts at group g takes a copy and calls `skip(work, 0, g)` on it first.
+// implements: N77
 struct TileRandom {
   Xoroshiro128aox worker[Xoroshiro128aox::kWorkers];
 

@@ -9,6 +9,7 @@
 namespace softamp {
 
 /// Control and status registers of a worker, by index.
+// implements: N56
 enum class Csr : uint32_t {
   kFpSts = 0x100,     ///< $FP_STS: sticky INV, DIV0, OFLO
   kFpClr = 0x101,     ///< $FP_CLR: write 1 to clear the flag of that position; reads 0. Bit 3 (ZAACC) is accepted
@@ -135,6 +136,7 @@ class FpUnit {
     return lanes;
   }
 
+  // implements: N57
   SOFTAMP_HD constexpr void record(const Group& group, uint8_t raised, const uint8_t* lane_flags) {
     const uint8_t enabled = behaviour().enabled_flags();
     status_ |= StatusRegister::encode(switches_.sts_when_disabled ? raised : static_cast<uint8_t>(raised & enabled));
@@ -162,6 +164,7 @@ class FpUnit {
 
   /// Starts a worker: $FP_CTL = `control` ($FP_ICTL's word), $FP_STS = 0. The generator's state survives.
   /// False, and nothing done, for a word that `put` refuses.
+  // implements: N57
   SOFTAMP_HD constexpr bool launch(uint32_t control) {
     if (!put(Csr::kFpCtl, control)) return false;
     status_ = 0;

@@ -8,6 +8,7 @@ namespace softamp {
 
 /// Rises by one when any operation gives any other bit for the same operands, settings and random bits. A new operation
 /// or format changes no old result, and does not raise it.
+// implements: N65
 inline constexpr int kArithmeticVersion = 6;
 
 }  // namespace softamp

@@ -48,8 +48,10 @@ constexpr SOFTAMP_HD uint128_t power_of_x(uint128_t n) {
 
 /// xoroshiro128aox: 64 random bits per draw from 128 bits of state, period 2^128 - 1; a
 /// std::uniform_random_bit_generator. State 0 is a fixed point that yields only zeros; no seeding below leads there.
+// implements: N74, N383
 struct Xoroshiro128aox {
   using result_type = uint64_t;
+  // implements: N76
   static constexpr int kWarmUpDraws = 15;
   static constexpr uint32_t kWorkers = 6;
 
@@ -67,6 +69,7 @@ struct Xoroshiro128aox {
   }
 
   /// The state after `seed` is written to $PRNG_SEED.
+  // implements: N75
   static SOFTAMP_INLINE Xoroshiro128aox from_seed_register(uint32_t seed) {
     const uint32_t inverse = ~seed;
     return from_registers({{seed, inverse, seed << 13 | inverse >> 19, inverse << 13 | seed >> 19}});
@@ -78,6 +81,7 @@ struct Xoroshiro128aox {
   /// seed_modifier  setSeed's argument of that name
   /// tile           (0 .. 2^28 - 1)
   /// worker         (0..5)
+  // implements: N76
   static SOFTAMP_INLINE Xoroshiro128aox for_worker(uint64_t master_seed, uint32_t seed_modifier, uint32_t tile,
                                                    uint32_t worker) {
     assert(tile < 1u << 28);
@@ -131,6 +135,7 @@ struct Xoroshiro128aox {
 
  private:
   static SOFTAMP_INLINE uint64_t rotl(uint64_t x, int n) { return x << n | x >> (64 - n); }
+  // implements: N74
   SOFTAMP_INLINE void step() {
     const uint64_t sx = s0 ^ s1;
     s0 = rotl(s0, 55) ^ sx ^ (sx << 14);

@@ -18,6 +18,7 @@
 namespace softamp {
 
 /// What a mechanism decided.
+// implements: N388
 struct Colouring {
   std::string mechanism;              ///< "tensorflow 2.3", "recipe full", "policy mixed_float16", "level O2"
   DType low = DType::kFloat16;        ///< (float16, bfloat16)
@@ -71,6 +72,7 @@ bool may_become_low(const OpGraph& graph, int node, int unit_of_node, DType low)
 /// waits for nothing and stands on its producer's device, where a new one would. Throws std::logic_error if a unit is
 /// coloured that may not become low: an error in the mechanism; std::invalid_argument if a NextIteration and its Merge,
 /// between which no cast can stand, would be of two dtypes: a mechanism that does not fit this loop.
+// implements: N388
 CastPlan plan_casts(const OpGraph& graph, const Colouring& colours);
 
 /// The graph with the plan's attributes and casts, verified; nodes keep their order, each cast follows its producer.

@@ -29,6 +29,7 @@ enum class Fp8Scaling : uint8_t {
 };
 
 /// JSON keys are the names of the fields; all may be left out.
+// implements: N499
 struct Fp8Recipe {
   /// The formats of two operands, as texts of block formats; "": not quantised.
   struct Operands {
@@ -74,6 +75,7 @@ struct Fp8Recipe {
 /// kDelayed every quantised tensor has three variables, "fp8/<node>/<operand>/amax_history", ".../scale", ".../amax",
 /// which the graph itself moves. Throws GraphError as the builder does; std::invalid_argument where a tile's format
 /// does not fit.
+// implements: N499
 GraphRewrite quantize_products(const Graph& graph, const Fp8Recipe& recipe, ListView<std::string> fetches = {});
 
 }  // namespace softamp

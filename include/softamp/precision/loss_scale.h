@@ -22,6 +22,7 @@ enum class Unscale : uint8_t {
 };
 
 /// What tells that a step has overflowed (N263).
+// implements: N263
 enum class OverflowFrom : uint8_t {
   kGradients,  ///< an element of a gradient is not finite
   kStatus,     ///< the step raised overflow or invalid: the device's sticky flag
@@ -29,6 +30,7 @@ enum class OverflowFrom : uint8_t {
 };
 
 /// What one step says to the machine.
+// implements: N254
 struct LossScaleEvidence {
   bool finite = true;      ///< nothing overflowed, by overflow_from
   int64_t elements = 0;    ///< of all gradients; for `histogram`
@@ -51,6 +53,7 @@ class LossScaleRule {
 };
 
 /// One row of the table. Scales are float32 numbers.
+// implements: N252, N281
 struct LossScaleOptions {
   std::string name = "fixed";  ///< of the preset; printed with results
   bool dynamic = false;        ///< (false: always `initial`)

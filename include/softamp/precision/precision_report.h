@@ -44,6 +44,7 @@ struct PrecisionReport {
 };
 
 /// A variable that a pass has added, which the rewritten graph reads and assigns: all elements begin as `initial`.
+// implements: N500
 struct PassVariable {
   std::string name;
   TensorType type;

@@ -33,6 +33,7 @@ struct ExceptionSite {
 ///     tile 0, worker 0
 ///
 /// Only the $FP_STS line is the device's; the layout is ours (`dump_format`).
+// implements: N386
 class FloatingPointError : public std::runtime_error {
  public:
   /// kinds   (invalid, divide-by-zero, overflow: Flag bits)  the enabled exceptions that stop at the site

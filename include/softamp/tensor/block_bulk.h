@@ -17,6 +17,7 @@
 namespace softamp::bulk {
 
 /// An array of any rank as its blocks see it: `length` elements along the axis, `outer` before it, `inner` behind it.
+// implements: N462
 struct BlockLayout {
   uint64_t outer = 1;
   uint64_t length = 0;
@@ -40,15 +41,18 @@ uint32_t greatest_magnitude(std::span<const float> in, bool nan_counts = true, i
 /// codes[i] = the code of in[i], a byte each, and the scales of all blocks in row-major order, scale_count times
 /// scale_bytes bytes. Returns the greatest magnitude that NVFP4's scales refer to; 0 with the others. `amax`: that of
 /// NVFP4's tensor, where it is not this array's own [=nullptr].
+// implements: N462
 uint32_t quantize(std::span<const float> in, const BlockLayout& layout, const BlockFormat& format,
                   std::span<uint8_t> codes, std::span<uint8_t> scales, const BulkOptions& options = {},
                   const uint32_t* amax = nullptr);
 
 /// out[i] = the value of codes[i]. amax: what quantize returned.
+// implements: N462
 void dequantize(std::span<const uint8_t> codes, std::span<const uint8_t> scales, const BlockLayout& layout,
                 const BlockFormat& format, uint32_t amax, std::span<float> out, const BulkOptions& options = {});
 
 /// Both: out[i] = the value that in[i] has after it. `out` may be `in`.
+// implements: N462
 void fake_quantize(std::span<const float> in, const BlockLayout& layout, const BlockFormat& format,
                    std::span<float> out, const BulkOptions& options = {});
 

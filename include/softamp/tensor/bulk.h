@@ -24,6 +24,7 @@
 namespace softamp::bulk {
 
 /// Where the random words of stochastic rounding come from.
+// implements: N329
 struct RandomSource {
   /// kPhilox (10 rounds) or kPhilox7 [=kPhilox]. A tile's xoroshiro128aox is a sequence: see numerics/tile_random.h and
   /// pass its numbers as `words`.

@@ -7,6 +7,7 @@ namespace {
 using enum AttributeKind;
 
 /// Back to the dtype that the values came from, rounded once more. Integers and truth values have no gradient.
+// implements: N221
 void cast(GradientContext& c) { c.set(0, c.cast(c.arriving(), c.dtype())); }
 
 }  // namespace

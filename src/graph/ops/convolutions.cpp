@@ -13,6 +13,7 @@ using graph_detail::list_text;
 std::string axis_name(int axis) { return axis == 1 ? "height" : "width"; }
 
 /// Output extent of an axis (1: height, 2: width).
+// implements: N120
 int64_t output_extent(const InferenceContext& c, int axis, int64_t input, int64_t kernel) {
   const int64_t stride = c.get_ints("strides")[static_cast<size_t>(axis)];
   const int64_t dilation = c.get_ints("dilations")[static_cast<size_t>(axis)];
@@ -161,6 +162,7 @@ struct Convolution {
 
 constexpr const char* kDepthwise = "DepthwiseConv2dNative";
 
+// implements: N228
 void of_forward(GradientContext& c, const char* kind) {
   const Convolution conv{c, kind};
   const Port g = c.arriving();

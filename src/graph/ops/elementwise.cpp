@@ -57,6 +57,7 @@ void add(GradientContext& c) {
     if (c.wants(i)) c.set(i, c.sum_to(g, c.shape(i)));
 }
 
+// implements: N222
 void subtract(GradientContext& c) {
   const Port g = c.arriving();
   if (c.wants(0)) c.set(0, c.sum_to(g, c.shape(0)));
@@ -70,6 +71,7 @@ void multiply(GradientContext& c) {
 }
 
 /// x: 2 g (x - y); y: the same, negated.
+// implements: N223
 void squared_difference(GradientContext& c) {
   const Port g = c.arriving();
   const Port twice = c.add("Mul", {c.scalar(c.type(g).dtype, 2), g});
@@ -79,6 +81,7 @@ void squared_difference(GradientContext& c) {
 }
 
 /// x: g / y; y: -g (z / y), z the quotient. z / y is formed first: g may be small enough for g / y to underflow.
+// implements: N223
 void divide(GradientContext& c) {
   const Port g = c.arriving(), y = c.input(1);
   if (c.wants(0)) c.set(0, c.sum_to(c.add("RealDiv", {g, y}), c.shape(0)));
@@ -88,6 +91,7 @@ void divide(GradientContext& c) {
 }
 
 /// Gives g to one input where `condition` is true, and to the other elsewhere.
+// implements: N226
 void choose(GradientContext& c, Port condition, size_t where, size_t elsewhere) {
   const Port g = c.arriving(), zero = c.scalar(c.type(g).dtype, 0);
   if (c.wants(where)) c.set(where, c.sum_to(c.add("SelectV2", {condition, g, zero}), c.shape(where)));
@@ -95,8 +99,10 @@ void choose(GradientContext& c, Port condition, size_t where, size_t elsewhere) 
 }
 
 /// If the operands are equal, x gets all of g.
+// implements: N226
 void maximum(GradientContext& c) { choose(c, c.add("GreaterEqual", {c.input(0), c.input(1)}), 0, 1); }
 
+// implements: N226
 void minimum(GradientContext& c) { choose(c, c.add("LessEqual", {c.input(0), c.input(1)}), 0, 1); }
 
 void select(GradientContext& c) { choose(c, c.input(0), 1, 2); }
@@ -124,6 +130,7 @@ void absolute(GradientContext& c) {
 }
 
 /// g (2 x): 2 x is exact, and overflows only where x x did.
+// implements: N223
 void square(GradientContext& c) {
   const Port twice = c.add("Mul", {c.input(0), c.scalar(c.dtype(), 2)});
   c.set(0, c.add("Mul", {c.arriving(), twice}));
@@ -131,12 +138,14 @@ void square(GradientContext& c) {
 
 // In float64 the formulas of the dedicated operations of (y, g) are written out, with the same bits.
 
+// implements: N224
 void square_root(GradientContext& c) {
   const Port g = c.arriving(), y = c.output();
   if (c.dtype() != DType::kFloat64) return c.set(0, c.add("SqrtGrad", {y, g}));
   c.set(0, c.add("RealDiv", {c.add("Mul", {g, c.scalar(c.dtype(), 0.5)}), y}));
 }
 
+// implements: N224
 void reciprocal_root(GradientContext& c) {
   const Port g = c.arriving(), y = c.output();
   if (c.dtype() != DType::kFloat64) return c.set(0, c.add("RsqrtGrad", {y, g}));
@@ -151,6 +160,7 @@ void reciprocal(GradientContext& c) {
 }
 
 /// Uses the result, which is positive exactly where the operand is, so the operand need not be kept.
+// implements: N224
 void relu(GradientContext& c) { c.set(0, c.add("ReluGrad", {c.arriving(), c.output()})); }
 
 /// g where 0 < y < 6.

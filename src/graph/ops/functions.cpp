@@ -16,8 +16,10 @@ using enum kernel::Function;
 
 AttributeSpec approximate() { return {"approximate", kBool, false, "the tanh formula, else the exact one", {}, {}}; }
 
+// implements: N224
 void tanh(GradientContext& c) { c.set(0, c.add("TanhGrad", {c.output(), c.arriving()})); }
 
+// implements: N224
 void sigmoid(GradientContext& c) { c.set(0, c.add("SigmoidGrad", {c.output(), c.arriving()})); }
 
 void exponential(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.output()})); }
@@ -25,6 +27,7 @@ void exponential(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.ou
 /// Not y + 1, which loses digits for y near -1.
 void exponential_less_1(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Exp", {c.input(0)})})); }
 
+// implements: N223
 void logarithm(GradientContext& c) { c.set(0, c.add("RealDiv", {c.arriving(), c.input(0)})); }
 
 void logarithm_of_1_and(GradientContext& c) {
@@ -36,15 +39,18 @@ void sine(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Cos"
 
 void cosine(GradientContext& c) { c.set(0, c.add("Neg", {c.add("Mul", {c.arriving(), c.add("Sin", {c.input(0)})})})); }
 
+// implements: N225
 void softplus(GradientContext& c) { c.set(0, c.add("Mul", {c.arriving(), c.add("Sigmoid", {c.input(0)})})); }
 
 /// g times e^x up to 0 and 1 from there: not y + 1, as for Expm1.
+// implements: N225
 void exponential_linear(GradientContext& c) {
   const Port below = c.add("Minimum", {c.input(0), c.scalar(c.dtype(), 0)});
   c.set(0, c.add("Mul", {c.arriving(), c.add("Exp", {below})}));
 }
 
 /// g s a e^x below 0, g s from there on, in fp32 or float64.
+// implements: N225
 void scaled_exponential_linear(GradientContext& c) {
   constexpr double kScale = 1.0507009873554805, kScaleAlpha = 1.7580993408473768;
   const DType t = c.dtype(), wide = wide_of(t);
@@ -55,6 +61,7 @@ void scaled_exponential_linear(GradientContext& c) {
 }
 
 /// g (sign 2 / sqrt(pi)) exp(-x x), in fp32 or float64.
+// implements: N225
 template <int sign>
 void error_function(GradientContext& c) {
   constexpr double kTwoByRootPi = sign * 1.1283791670955126;
@@ -66,6 +73,7 @@ void error_function(GradientContext& c) {
 
 /// x^y in fp32: for x, g (y x^(y-1)), 0 where y is 0, for any x; for y, g (x^y log x), 0 where x is not positive.
 /// Operands that would raise a flag for an unused value are replaced before the functions are applied.
+// implements: N225
 void power(GradientContext& c) {
   const DType t = c.dtype(), wide = wide_of(t);
   const Port g = c.cast(c.arriving(), wide), x = c.cast(c.input(0), wide), y = c.cast(c.input(1), wide);
@@ -82,6 +90,7 @@ void power(GradientContext& c) {
   }
 }
 
+// implements: N224
 void gelu(GradientContext& c) {
   c.set(0, c.add("GeluGrad", {c.arriving(), c.input(0)}, c.attributes({"approximate"})));
 }

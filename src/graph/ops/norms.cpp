@@ -181,6 +181,7 @@ void set_outputs(GradientContext& c, Port gradient) {
 /// + epsilon), A = the sum of g over a channel and B = that of g (x - mean) i:
 ///   mean: -scale i A      variance: -(scale / 2) i^2 B
 /// in fp32 (float64), from the reserve_space outputs, which hold the variance unchanged.
+// implements: N228
 void batch_norm(GradientContext& c) {
   const bool training = attribute<bool>(c.node(), "is_training");
   const Port gradient = c.add("FusedBatchNormGradV3", {c.arriving(), c.input(0), c.input(1), c.output(3), c.output(4)},

@@ -12,6 +12,7 @@ using enum AttributeKind;
 AttributeSpec flag(const char* name, const char* summary) { return {name, kBool, false, summary, {}, {}}; }
 
 /// `more`: those of the operation's own.
+// implements: N227
 std::vector<AttributeSpec> product_attributes(std::vector<AttributeSpec> more) {
   std::vector<AttributeSpec> all = {
       type_of(floats(), "dtype of operands and result"),
@@ -113,12 +114,14 @@ struct Factors {
 };
 
 /// The gradient of a: g op(b)^T, or its transpose where a is stored transposed.
+// implements: N227
 Factors left_gradient(Port b, Port g, bool transpose_a, bool transpose_b) {
   if (transpose_a) return {b, g, transpose_b, true, false, true};
   return {g, b, false, !transpose_b, true, true};
 }
 
 /// The gradient of b: op(a)^T g, or its transpose.
+// implements: N227
 Factors right_gradient(Port a, Port g, bool transpose_a, bool transpose_b) {
   if (transpose_b) return {g, a, true, transpose_a, true, false};
   return {a, g, !transpose_a, false, false, false};
@@ -272,6 +275,7 @@ std::vector<AttributeSpec> scaled_attributes() {
 }
 
 /// Straight through the quantisation. Each product quantises its operands anew, along the axis that it sums.
+// implements: N494
 void scaled_product(GradientContext& c) {
   start_gradient(c);
   const auto text = [&](const char* name) { return attribute<std::string>(c.node(), name); };

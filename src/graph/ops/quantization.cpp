@@ -50,6 +50,7 @@ void infer_fake_quantize(InferenceContext& c) {
 }
 
 /// Straight through: the quantised value stands for x itself.
+// implements: N496
 void straight_through(GradientContext& c) { c.set(0, c.arriving()); }
 
 void infer_hadamard(InferenceContext& c) {

@@ -111,6 +111,7 @@ Shape kept(const GradientContext& c, int64_t& count) {
   return Shape(extents);
 }
 
+// implements: N229
 void sum(GradientContext& c) {
   int64_t count = 1;
   const Shape keep = kept(c, count);
@@ -125,6 +126,7 @@ bool holds(DType t, int64_t count) {
 }
 
 /// Divides first, then copies. If a 16-bit format cannot hold the number of elements, divides in fp32.
+// implements: N229
 void mean(GradientContext& c) {
   int64_t count = 1;
   const Shape keep = kept(c, count);
@@ -138,6 +140,7 @@ void mean(GradientContext& c) {
 
 /// Equal extrema share g: each gets g divided by their number. The quotient of 16-bit formats is formed in fp32, which
 /// holds the number.
+// implements: N226
 void extremum(GradientContext& c) {
   int64_t count = 1;
   const Shape keep = kept(c, count);
@@ -152,6 +155,7 @@ void extremum(GradientContext& c) {
 }
 
 /// t g: half the sum of squares.
+// implements: N229
 void half_square(GradientContext& c) { c.set(0, c.add("Mul", {c.input(0), c.arriving()})); }
 
 /// The gradient of BiasAddGrad, which is linear.

@@ -38,11 +38,13 @@ void infer_cross_entropy(InferenceContext& c, bool sparse) {
 
 AttributeSpec type() { return type_of(floats(), "dtype of the tensors"); }
 
+// implements: N230
 Operation cross_entropy(const char* name, const char* summary, const char* labels, void (*infer)(InferenceContext&)) {
   return row(name, summary, {{"features", "T"}, {"labels", labels}}, {{"loss", "T"}, {"backprop", "T"}}, {type()},
              infer, 2);
 }
 
+// implements: N228
 void softmax(GradientContext& c) { c.set(0, c.add("SoftmaxGrad", {c.output(), c.arriving()})); }
 
 void log_softmax(GradientContext& c) { c.set(0, c.add("LogSoftmaxGrad", {c.output(), c.arriving()})); }

@@ -102,6 +102,7 @@ Port spaced(GradientContext& c, Port x, int axis, int64_t steps) {
 
 /// The slice took the indices first, first + |step|, ... of an axis: axes with a negative step are reversed, then zeros
 /// are inserted between, and then around.
+// implements: N231
 void strided_slice(GradientContext& c) {
   const Shape shape = c.shape();
   const Ints &begin = ints(c, "begin"), &end = ints(c, "end"), &strides = ints(c, "strides");
@@ -147,6 +148,7 @@ void strided_slice(GradientContext& c) {
 
 /// Axis a, repeated m times, is m by its extent: sums over the m. Axes that are not repeated are merged with the one
 /// before. If more than 8 axes would be needed, the first ones are summed before the others, with a rounding each time.
+// implements: N231
 void tile(GradientContext& c) {
   const Shape shape = c.shape();
   const Ints& multiples = ints(c, "multiples");
@@ -175,6 +177,7 @@ void tile(GradientContext& c) {
 }
 
 /// Sums into the indices of axis 0; another axis is transposed there and back.
+// implements: N231
 void gather(GradientContext& c) {
   const Shape params = c.shape(0);
   const int rank = params.rank(), indices = c.shape(1).rank();

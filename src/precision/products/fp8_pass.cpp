@@ -82,6 +82,7 @@ class Fp8Pass {
   }
   bool is_float32(int n) const { return node(n).outputs[0].dtype == DType::kFloat32; }
 
+  // implements: N503
   void find_layers() {
     std::vector<std::pair<int, int>> layers;  // node, which input is the weight
     for (int n = 0; n < graph_.size(); ++n) {
@@ -141,6 +142,7 @@ class Fp8Pass {
   }
 
   /// The axis of operand i that the product sums. A convolution sums channels, and in its filter's gradient the batch.
+  // implements: N499
   int64_t summed_axis(int n, size_t i) const {
     const Node& p = node(n);
     const int64_t rank = graph_.type(p.inputs[i]).shape.rank();
@@ -210,6 +212,7 @@ class Fp8Pass {
   }
 
   /// One factor for a tensor of a layer, whichever of its products reads it.
+  // implements: N500
   Port delayed(const LinearProduct& p, Operand operand, const std::string& text, Port x) {
     const auto key = std::pair(p.forward, operand);
     if (const auto it = of_layer_.find(key); it != of_layer_.end()) return it->second;
@@ -238,6 +241,7 @@ class Fp8Pass {
   }
 
   /// Factors that the shapes give: sqrt of the elements that fprop sums for weights, the rows of a batch for gradients.
+  // implements: N502
   Port unit(const LinearProduct& p, Operand operand, const std::string& text, Port x) {
     const auto key = std::pair(p.forward, operand);
     if (const auto it = of_layer_.find(key); it != of_layer_.end()) return it->second;

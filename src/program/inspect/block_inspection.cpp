@@ -67,6 +67,7 @@ std::vector<std::pair<std::string, BlockFormat>> formats_by_rule(const BlockForm
   return all;
 }
 
+// implements: N471
 BlockOutcome block_outcome(const BlockInspection& b, const BlockFormat& f) {
   BlockOutcome outcome;
   const uint64_t length = b.x.size() / b.rows;

@@ -23,6 +23,7 @@ void widen_all(const std::vector<std::byte>& raw, const FloatFormat& from, std::
 }
 
 /// Elements narrower than float32, as float32.
+// implements: N507
 void widen_tensor(TensorElement type, const std::vector<std::byte>& raw, std::span<float> out) {
   switch (type) {
     case TensorElement::kF16: return widen_all<uint16_t>(raw, kFp16, out);
@@ -47,6 +48,7 @@ ArrayName::ArrayName(const std::string& text) : file(text), in_safetensors(text.
   tensor = text.substr(at + kEnding.size() + 1);
 }
 
+// implements: N507
 std::vector<TensorAs> tensors_of_values() {
   std::vector<TensorAs> known = {{TensorElement::kF64, Array::kFloat64}};
   for (const TensorElement type :

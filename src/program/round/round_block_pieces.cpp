@@ -57,6 +57,7 @@ bulk::BlockLayout BlockPieces::piece(uint64_t done) const {
   return {std::min(left, piece_) / row, layout_.length, layout_.inner};
 }
 
+// implements: N470
 std::vector<uint64_t> BlockPieces::scales_shape() const {
   if (format_.rows == 0 && scales() == 0) return {0};  // of an array without elements
   if (format_.rows == 0) return {};
@@ -77,6 +78,7 @@ std::string BlockPieces::scales_meaning() const {
   return "one for " + (format_.rows > 1 ? std::to_string(format_.rows) + " rows by " : "") + along;
 }
 
+// implements: N470
 std::vector<uint64_t> packed_shape(const std::vector<uint64_t>& shape) {
   uint64_t elements = 1;
   for (const uint64_t extent : shape) elements *= extent;

@@ -31,6 +31,7 @@ bool is_nan_scale(const bulk::BlockFormat& f, const uint8_t* scales, uint64_t i)
   return std::isnan(scale);
 }
 
+// implements: N471
 void count_losses(const bulk::BlockFormat& f, const std::vector<float>& in, const std::vector<uint8_t>& codes,
                   const std::vector<float>& values, const std::vector<uint8_t>& scales, size_t count, uint64_t blocks,
                   Losses& losses) {

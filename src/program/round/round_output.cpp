@@ -24,6 +24,7 @@ TensorElement float_type(const FloatFormat& f) {
 
 }  // namespace
 
+// implements: N507
 TensorElement tensor_type(const FormatChoice& choice) {
   if (choice.e8m0) return TensorElement::kF8E8M0;
   return choice.p3109 ? unsigned_type(choice.p3109->width) : float_type(choice.number);
@@ -34,6 +35,7 @@ TensorElement tensor_type(const block::Element& element) {
   return element.storage_bits() == 4 ? TensorElement::kF4 : float_type(element.format);
 }
 
+// implements: N507
 TensorElement scale_tensor_type(const block::BlockFormat& format) {
   return format.scale_bytes() == 4                     ? TensorElement::kF32
          : format.family == block::BlockFamily::kNvfp4 ? TensorElement::kF8E4M3

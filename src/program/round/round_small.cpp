@@ -29,6 +29,7 @@ RoundingPolicy small_policy(const RoundOptions& o) {
   return policy;
 }
 
+// implements: N472
 e8m0::Rounding e8m0_rounding(const RoundOptions& o) {
   switch (o.rounding.mode) {
     case RoundingMode::kDown:

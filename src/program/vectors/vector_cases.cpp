@@ -52,6 +52,7 @@ std::vector<uint64_t> with_both_signs(const FloatFormat& f, std::vector<uint64_t
 }
 
 /// The ends of every kind of number.
+// implements: N355
 std::vector<uint64_t> few_edges(const FloatFormat& f) {
   const uint64_t normal = f.min_normal_code(), most = f.max_finite_code(), ones = f.magnitude_mask();
   const uint64_t one = static_cast<uint64_t>(f.bias) << f.mantissa_bits();
@@ -60,6 +61,7 @@ std::vector<uint64_t> few_edges(const FloatFormat& f) {
 }
 
 /// Exponents at the ends, and about 1 as far as a significand reaches; significands of few and of many ones.
+// implements: N355
 std::vector<uint64_t> many_edges(const FloatFormat& f) {
   const int most = static_cast<int>(f.exponent_field_max());
   std::vector<uint64_t> magnitudes;
@@ -118,6 +120,7 @@ double short_number(const FloatFormat& f, int reach, Dice& dice) {
 
 }  // namespace
 
+// implements: N356, N357
 VectorCases::VectorCases(const ComputePlan& plan, int level, uint64_t seed) : plan_(plan), seed_(seed) {
   const ComputeOperation& operation = plan.operation;
   const std::pair<const char*, Kind> kinds[] = {

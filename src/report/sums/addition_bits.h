@@ -10,6 +10,7 @@
 namespace softamp::detail {
 
 /// The random words of one addition, one per replica of the chunk.
+// implements: N72
 class AdditionBits {
  public:
   AdditionBits(const RunningSumSetup& s, const SumChunk& chunk)

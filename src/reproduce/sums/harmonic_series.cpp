@@ -32,6 +32,7 @@ struct End {
   uint64_t term;
   bool published = false;
 };
+// implements: N354
 constexpr End kEnds[] = {
     {"fp16", RoundingMode::kNearestEven, "7.0859375", 513, true},
     {"fp16", RoundingMode::kDown, "5.74609375", 257},

@@ -67,6 +67,7 @@ struct Expectation {
 
 }  // namespace
 
+// implements: N327
 void small_sums(Outcome& o) {
   std::vector<Case> cases = {refinement(), tail(4, 24), tail(8, 25), distant(3), distant(6), distant(12), distant(20)};
   Case direction{"1 + 1.5 x 2^-23", 1 + 1.5 * 0x1p-23};
@@ -174,6 +175,7 @@ void quarter_sums(Outcome& o) {
   o.tables.push_back(t);
 }
 
+// implements: N327
 void falling_sums(Outcome& o) {
   // 1 - 2^-24 of three exact products, and then a group of products of 2^(-1-F), which count beside it: its exponent is
   // -1. Beside 1 they do not.

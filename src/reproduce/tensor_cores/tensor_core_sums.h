@@ -12,6 +12,7 @@
 namespace softamp::reproduce::matrix_units {
 
 /// A way to sum the products of an output.
+// implements: N326
 enum class Unit : uint8_t {
   kFp32Chain,
   kIpuHalf,  ///< ipu_model_a with half partials, blocks of 16; with float partials it is the fp32 chain

@@ -69,6 +69,7 @@ Count count_equal(const Model& m, const Vectors& v, size_t lines) {
 }
 
 /// The least and the greatest F with which every line is equal, among those that the integers of fused_sum hold.
+// implements: N475
 std::pair<int, int> as_good(Model model, const Vectors& v, size_t lines) {
   constexpr int kMostBits = 29;
   const auto all_equal = [&](int fraction_bits) {
@@ -90,6 +91,7 @@ struct Alternative {
   bool exists;
   Model model;
 };
+// implements: N475
 std::vector<Alternative> alternatives_of(const Model& model, size_t k) {
   const auto other = [&](auto change) {
     Model m = model;
@@ -119,6 +121,7 @@ Outcome without_data() {
   return o;
 }
 
+// implements: N475
 Outcome run(const Request& request, Watch& watch) {
   if (request.data.empty()) return without_data();
   const std::vector<VectorSet> sets = vector_sets(request.data);

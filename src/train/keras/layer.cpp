@@ -93,6 +93,7 @@ const TensorType& Weight::type() const {
   return context_->builder().type(port);
 }
 
+// implements: N291
 Port Weight::read() const {
   const Port port = value();
   const auto& wanted = context_->autocast_dtype();

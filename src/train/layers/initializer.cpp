@@ -15,6 +15,7 @@ namespace {
 using Kind = Initializer::Kind;
 
 /// FNV-1a of 64 bits (Fowler, Noll, Vo), folded to 24 bits: the operation in a path's random address.
+// implements: N267
 uint32_t operation_of(std::string_view path) {
   uint64_t hash = 0xCBF29CE484222325u;
   for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
@@ -27,6 +28,7 @@ struct DrawRecipe {
   float factor, addend;
 };
 
+// implements: N268
 DrawRecipe draw_recipe_of(const Initializer& initializer, const Shape& shape) {
   const auto f = [](double x) { return static_cast<float>(x); };
   switch (initializer.kind) {
@@ -58,6 +60,7 @@ std::string Initializer::text() const {
   return "uniform" + both;
 }
 
+// implements: N268
 Fans fans_of(const Shape& shape) {
   const engine::DefaultEnvironment guard;
   const auto extent = [&](int axis) { return static_cast<double>(shape[axis]); };
@@ -69,6 +72,7 @@ Fans fans_of(const Shape& shape) {
   return {field * extent(rank - 2), field * extent(rank - 1)};
 }
 
+// implements: N267
 Tensor initial_value(const Initializer& initializer, const TensorType& type, std::string_view path, uint64_t seed) {
   const engine::DefaultEnvironment guard;
   switch (initializer.kind) {

@@ -12,6 +12,7 @@ namespace softamp::layers_detail {
 
 /// Create it in the layer's scope. Names of casts end in "_cast": they belong to the phase "cast" of a training step
 /// (phase_of).
+// implements: N291
 class LayerCasts {
  public:
   /// x: dtype of the layer's first input.

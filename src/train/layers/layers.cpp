@@ -82,6 +82,7 @@ Port dense(VariableStore& store, Port x, int64_t units, const DenseOptions& opti
   return casts.output(last > 1 ? builder.add("Reshape", {y}, {{"shape", extents}}) : y);
 }
 
+// implements: N270
 Port dense_column(VariableStore& store, Port x, int64_t units, std::string_view name) {
   const Check check(store, "dense_column", name);
   check.at_least_one("units", units);
@@ -109,6 +110,7 @@ namespace {
 
 /// Norms take variables only of float16 and float32, of float64 alone beside float64. other: dtype of the layer's other
 /// variables.
+// implements: N269
 DType norm_dtype(const Check& check, std::optional<DType> wanted, DType other) {
   const DType dtype = wanted.value_or(other == DType::kFloat16 ? DType::kFloat16 : wide_dtype(other));
   if (other == DType::kFloat64 ? dtype != other : dtype != DType::kFloat16 && dtype != DType::kFloat32)
@@ -124,6 +126,7 @@ struct Average {
 };
 
 /// known: nodes before the layer. A variable among them is one of a layer that was called before.
+// implements: N271
 Average average_of(const Check& check, const GraphBuilder& builder, Port variable, int known, bool moves) {
   if (!moves) return {variable};
   const Graph& graph = builder.graph();
@@ -140,6 +143,7 @@ Average average_of(const Check& check, const GraphBuilder& builder, Port variabl
 
 }  // namespace
 
+// implements: N271
 Port batch_norm(VariableStore& store, Port x, const BatchNormOptions& options, std::string_view name) {
   const Check check(store, "batch_norm", name);
   if (!(options.momentum >= 0 && options.momentum <= 1))

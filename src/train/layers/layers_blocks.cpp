@@ -21,6 +21,7 @@ Conv2DOptions convolution(int64_t kernel, int64_t stride, bool relu) {
 
 }  // namespace
 
+// implements: N272
 Port residual_block(VariableStore& store, Port x, int64_t filters, std::string_view name) {
   const Check check(store, "residual_block", name);
   const int64_t channels = check.image(x).shape[3];
@@ -33,6 +34,7 @@ Port residual_block(VariableStore& store, Port x, int64_t filters, std::string_v
   return relu(store, residual_sum(store, "residual_block", second, x));
 }
 
+// implements: N272
 Port downsample_block(VariableStore& store, Port x, int64_t filters, std::string_view name) {
   Check(store, "downsample_block", name).image(x);
   const auto scope = store.layer_scope(name, "downsample");

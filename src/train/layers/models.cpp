@@ -105,6 +105,7 @@ void check_variables(const std::vector<VariableSpec>& training, const std::vecto
 }
 
 /// The model's graph, and that of its evaluation where the network asks which of the two it is.
+// implements: N280
 void assemble(Model& model, const Network& network, const LossFunction& loss, const ModelInputs& inputs) {
   Assembled training = assembled(model, network, loss, inputs, true);
   if (training.asked_training) {
@@ -133,6 +134,7 @@ int64_t Model::parameter_bytes() const {
   return total(variables, [](const VariableSpec& v) { return static_cast<int64_t>(v.type.bytes()); });
 }
 
+// implements: N273
 Model build_model(const Network& network, const ModelOptions& options) {
   const engine::DefaultEnvironment guard;
   const auto at_least_one = [&](const char* what, int64_t value) {

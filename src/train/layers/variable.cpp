@@ -54,11 +54,13 @@ VariableStore::Scope VariableStore::layer_scope(std::string_view name, std::stri
   return Scope(*this, unique, {}, false);
 }
 
+// implements: N265
 NodeOutput VariableStore::get(const VariableRequest& request) {
   if (!getters_.empty() && getters_.back().custom) ++getter_calls_;
   return pass(getters_.size(), request);
 }
 
+// implements: N265
 NodeOutput VariableStore::pass(size_t outer, const VariableRequest& request) {
   if (outer == 0) return create(request);
   return getters_[outer - 1].getter(Next(*this, outer - 1), request);
@@ -109,6 +111,7 @@ std::optional<LayerPrecision> VariableStore::layer_precision(std::string_view ki
   return precision;
 }
 
+// implements: N266
 VariableStore::Getter float32_parameters() {
   return [](const VariableStore::Next& next, const VariableRequest& request) -> NodeOutput {
     if (!request.trainable || request.dtype == DType::kFloat32) return next(request);

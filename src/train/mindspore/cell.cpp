@@ -98,6 +98,7 @@ Port Cell::operator()(CellBuild& build, std::span<const Port> inputs) {
   return cast(construct(build, entered), output_, "output_cast");
 }
 
+// implements: N292
 Port Cell::parameter(CellBuild& build, std::string_view name, const Shape& shape, const Initializer& initializer,
                      bool trainable) const {
   const std::string text(name);

@@ -72,6 +72,7 @@ Port Conv2d::construct(CellBuild& build, std::span<const Port> inputs) {
   return leaving(b, y, options_.data_format);
 }
 
+// implements: N293
 BatchNorm2d::BatchNorm2d(Cell& parent, std::string name, int64_t num_features, double eps, double momentum,
                          DataFormat data_format)
     : Cell(parent, std::move(name)), features_(num_features), eps_(eps), momentum_(momentum), format_(data_format) {}

@@ -4,6 +4,7 @@
 
 namespace softamp::cells {
 
+// implements: N294
 Graph on_kernels(const Context& context, const Graph& graph) {
   if (context.kernels.empty()) return graph;
   return select_kernels(graph, context.kernels, context.enable_reduce_precision, context.log);

@@ -108,6 +108,7 @@ const char* json_of(std::string_view name) {
 NetworkInfo built_in(std::string_view name) { return parse_network(json_of(name), name); }
 
 /// Model A of the tutorial, of any depth: three stages of equal blocks, the second and third halve the image.
+// implements: N272
 std::string resnet_json(int64_t depth) {
   const int64_t blocks = (depth - 2) / 6;
   std::string text = "{\n  \"softamp_network\": 1,\n  \"name\": \"resnet" + std::to_string(depth) +

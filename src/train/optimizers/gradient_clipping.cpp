@@ -15,6 +15,7 @@ Port number(GraphBuilder& b, double value, const char* name, DType dtype) {
 Port sum_of_squares(GraphBuilder& b, Port gradient) { return b.add("Sum", {b.add("Square", {gradient})}); }
 
 /// bound / max(norm, bound): 1 up to the bound; NaN if the norm is not finite, because norm - norm is NaN.
+// implements: N261
 Port scale_to(GraphBuilder& b, Port norm, Port bound) {
   const Port scale = b.add("RealDiv", {bound, b.add("Maximum", {norm, bound})});
   return b.add("AddV2", {scale, b.add("Sub", {norm, norm})}, {}, "scale");
@@ -35,6 +36,7 @@ void GradientClipping::validate() const {
   check(global_norm, "global_norm");
 }
 
+// implements: N261
 std::vector<Port> clip_gradients(GraphBuilder& b, ListView<Port> gradients, const GradientClipping& clipping) {
   clipping.validate();
   std::vector<Port> clipped(gradients.begin(), gradients.end());

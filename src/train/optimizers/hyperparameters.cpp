@@ -24,6 +24,7 @@ double smallest_normal(DType dtype) { return value_of(format_of(dtype), format_o
 double smallest(DType dtype) { return value_of(format_of(dtype), 1); }
 double largest(DType dtype) { return value_of(format_of(dtype), format_of(dtype).max_finite_code()); }
 
+// implements: N258
 bool is_doubtful(double asked, double got, DType dtype) {
   if (asked == 0) return false;
   return magnitude(got) < smallest_normal(dtype) || !is_finite(got) ||
@@ -31,6 +32,7 @@ bool is_doubtful(double asked, double got, DType dtype) {
 }
 
 /// 1 - x of a rounded x: nothing in it underflows, but it keeps few digits of x.
+// implements: N256
 HyperparameterCheck complement(const HyperparameterCheck& x) {
   HyperparameterCheck c{"1 - " + x.name, 1 - x.asked, 1 - x.got, x.dtype, false};
   c.of = CheckedQuantity::kComplement;
@@ -138,6 +140,7 @@ void OptimizerOptions::validate() const {
            "float16, bfloat16 or float32");
 }
 
+// implements: N258
 HyperparameterCheck check_hyperparameter(std::string_view name, double asked, DType dtype) {
   const engine::DefaultEnvironment guard;
   if (!is_finite(asked))
@@ -221,6 +224,7 @@ std::vector<HyperparameterCheck> all_checks(const OptimizerOptions& o, DType var
 
 /// The first of these that takes the doubt from a hyperparameter. An epsilon that is no longer 0, beside a second
 /// moment that is, would only be the smaller of two divisors: none is offered that leaves such a second moment.
+// implements: N258
 void find_cures(std::vector<HyperparameterCheck>& all, OptimizerOptions o, DType variable, double loss_scale) {
   std::string settings;
   const auto offer = [&](const char* setting) {
@@ -257,6 +261,7 @@ std::vector<HyperparameterCheck> Optimizer::check(DType dtype, double loss_scale
   return all;
 }
 
+// implements: N257
 double Optimizer::rate(int64_t t, double loss_scale) const {
   return engine::in_default_environment([&] {
     const std::string who = std::string("optimizer ") + name_of(options_.kind) + ": ";

@@ -99,12 +99,14 @@ IndexedSlices concatenate(GraphBuilder& b, std::span<const IndexedSlices> parts)
           b.add("ConcatV2", indices, along_rows, "slice_indices"), parts[0].dense_shape};
 }
 
+// implements: N264
 Port to_dense(GraphBuilder& b, const IndexedSlices& s) {
   check_slices(b, s, "a sum");
   return b.add("UnsortedSegmentSum", {s.values, checked_indices(b, s)}, {{"num_segments", s.dense_shape[0]}},
                "sum_of_slices");
 }
 
+// implements: N264
 Port touched_rows(GraphBuilder& b, const IndexedSlices& s) {
   check_slices(b, s, "a sum");
   const Port ones = b.constant(Tensor::full(DType::kInt32, b.type(s.indices).shape, 1), "ones");

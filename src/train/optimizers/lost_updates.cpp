@@ -27,6 +27,7 @@ Halves halves_of(const FloatFormat& f, double weight) {
 }
 
 /// is_lost of a floating dtype, in the default environment.
+// implements: N298
 bool lost(const FloatFormat& f, double weight, double update) {
   if (update == 0 || !std::isfinite(weight) || !std::isfinite(update)) return false;
   const Halves half = halves_of(f, weight);
@@ -51,6 +52,7 @@ double LostUpdates::share() const {
 
 namespace train_detail {
 
+// implements: N298
 void count_lost(const OptimizerOptions& o, const UpdateValues& x, LostUpdates& counts) {
   const engine::DefaultEnvironment guard;
   const FloatFormat f = format_of(counts.dtype);

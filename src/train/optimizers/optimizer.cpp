@@ -47,9 +47,11 @@ void check_pair(const GraphBuilder& b, const GradientAndVariable& pair) {
 }
 
 /// Whether an update by slices changes the rows of these alone (N264).
+// implements: N264
 bool by_rows(OptimizerKind kind) { return kind != OptimizerKind::kAdam && kind != OptimizerKind::kAdamW; }
 
 /// The update of the touched rows of a variable and its slots: the other rows are not read, and keep their bits.
+// implements: N264
 UpdateOutputs update_rows(GraphBuilder& b, const OptimizerOptions& options, const UpdateInputs& all, Port touched) {
   const auto instead = [&](Port where_touched, Port elsewhere, const char* name) {
     return b.add("SelectV2", {touched, where_touched, elsewhere}, {}, name);
@@ -70,6 +72,7 @@ UpdateOutputs update_rows(GraphBuilder& b, const OptimizerOptions& options, cons
 
 Optimizer::Optimizer(OptimizerOptions options) : options_(std::move(options)) { options_.validate(); }
 
+// implements: N255
 std::vector<VariableSpec> Optimizer::slots(const VariableSpec& variable) const {
   const TensorType type{options_.state.value_or(variable.type.dtype), variable.type.shape};
   const auto slot = [&](const char* name, Initializer initializer = Initializer::zeros()) {

@@ -39,6 +39,7 @@ DType slot_dtype(const GraphBuilder& b, const OptimizerOptions& o, const UpdateI
 
 }  // namespace
 
+// implements: N259
 UpdateOutputs separate_update(GraphBuilder& b, const OptimizerOptions& o, const UpdateInputs& in) {
   const DType dtype = b.type(in.variable).dtype;
   const RoundedHyperparameters h = rounded_hyperparameters(o, dtype);

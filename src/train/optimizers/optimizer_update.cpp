@@ -5,6 +5,7 @@
 
 namespace softamp {
 
+// implements: N256, N262
 RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& o, DType variable) {
   const DType dtype = o.hyperparameters.value_or(variable);
   const auto rounded = [dtype](const char* name, double asked) { return check_hyperparameter(name, asked, dtype).got; };
@@ -19,6 +20,7 @@ RoundedHyperparameters rounded_hyperparameters(const OptimizerOptions& o, DType 
 
 const char* rounding_of(WeightUpdate update) { return update == WeightUpdate::kKahan ? "step" : name_of(update); }
 
+// implements: N246
 UpdateOutputs compensated_update(GraphBuilder& b, const UpdateInputs& in, Port delta) {
   const Port result = b.add("ApplyCompensated", {in.variable, in.slots.back(), delta, in.apply});
   return {result, {{result.node, 1}}};

@@ -195,6 +195,7 @@ struct GradientReduction::Impl {
     }
   }
 
+  // implements: N284
   void carry(const Bucket& bucket) {
     const int64_t elements = bucket.last - bucket.first;
     if (!sums_first) return carry(bucket, rows[bucket.row].dtype, parts, nullptr);

@@ -47,6 +47,7 @@ std::optional<ReplicaDrift> drift_of(const Farthest& farthest, const TrainingSte
 
 }  // namespace
 
+// implements: N282
 std::optional<ReplicaDrift> replica_drift(const TrainingStep& training) {
   const std::vector<VariableSpec>& variables = training.model().variables;
   Farthest farthest;

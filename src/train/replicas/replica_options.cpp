@@ -13,6 +13,7 @@ StochasticRoundingBehaviour mode_of(const ExecutorOptions& o) {
 /// Whether the gradient graph rounds to nearest although the update does not. A device that does not keep identical
 /// seeds takes the third mode for ON; one replica computes nothing that others do not; slices are computed alike by any
 /// number of replicas.
+// implements: N279
 bool identical_only(const TrainerOptions& o) {
   return mode_of(o.executor) == StochasticRoundingBehaviour::kReplicaIdenticalOnly && !o.replica_drift &&
          (o.replicas > 1 || o.replica_invariant);
@@ -20,6 +21,7 @@ bool identical_only(const TrainerOptions& o) {
 
 }  // namespace
 
+// implements: N283
 int gradients_of_a_step(const TrainerOptions& o) {
   return o.replica_invariant ? o.replicas * o.accumulation : o.replicas;
 }
@@ -48,6 +50,7 @@ std::vector<int64_t> batches_here(const TrainerOptions& o) {
   return numbers;
 }
 
+// implements: N280
 ExecutorOptions nearest_options(ExecutorOptions o) {
   auto& f = o.config.floating_point_behaviour;
   if (f.set_all) {
@@ -61,12 +64,14 @@ ExecutorOptions nearest_options(ExecutorOptions o) {
   return o;
 }
 
+// implements: N79, N279, N283
 ExecutorOptions gradient_options(const TrainerOptions& options, int replica) {
   ExecutorOptions o = identical_only(options) ? nearest_options(options.executor) : options.executor;
   o.replica = options.replica_invariant ? 0 : static_cast<uint32_t>(replica);
   return o;
 }
 
+// implements: N279, N282
 ExecutorOptions update_options(const TrainerOptions& options, int replica) {
   ExecutorOptions o = options.executor;
   o.replica = updates_differ(options) ? static_cast<uint32_t>(replica) : 0;
@@ -74,6 +79,7 @@ ExecutorOptions update_options(const TrainerOptions& options, int replica) {
   return o;
 }
 
+// implements: N282
 bool updates_differ(const TrainerOptions& options) { return options.replicas > 1 && options.replica_drift; }
 
 std::string drift_warning(const TrainerOptions& options) {

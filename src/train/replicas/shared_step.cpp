@@ -52,6 +52,7 @@ std::function<void(size_t, const Tensor&)> TrainingStep::Shared::fetched(int rep
 }
 
 /// The gradients of this rank's replicas, while they are computed on the others; then what all know of them.
+// implements: N284
 void TrainingStep::share_gradients(std::span<const Batch> batches, float seed, Ran& ran) {
   Exchange& exchange = *options_.exchange;
   StepOutcome mine;
@@ -113,6 +114,7 @@ void TrainingStep::share_gradients(std::span<const Batch> batches, float seed, R
 }
 
 /// The update of this rank's replicas; all ranks make it, or none.
+// implements: N284
 bool TrainingStep::share_update(const Update& update, Ran& ran) {
   Exchange& exchange = *options_.exchange;
   const bool may_stop = options_.executor.config.behaviour().enabled_flags() != 0;

@@ -45,6 +45,7 @@ FloatingPointError exception_of(std::string_view bytes, DumpFormat layout) {
 
 }  // namespace
 
+// implements: N284
 StepOutcome agree(Exchange& exchange, const StepOutcome& mine, DumpFormat layout) {
   Given given;
   given.value(OutcomeFacts{mine.elements, mine.above_edge, mine.micro_batch, mine.replica, mine.status, mine.stopped,

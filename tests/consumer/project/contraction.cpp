@@ -1,5 +1,6 @@
 // Says whether this compiler, with the flags that reached it, made one rounding of a product and a sum: what
 // softamp::numerics and its .pc file forbid those who compile with them (N83).
+// tests: N83
 #include <cstdio>
 
 #include "softamp/numerics/operations.h"

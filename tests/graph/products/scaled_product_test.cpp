@@ -73,6 +73,7 @@ std::vector<Tensor> run_layer(const std::string& format, const std::string& of_g
   return std::move(make_executor(made.graph, options)->run({{"x", &x}, {"w", &w}, {"g", &g}}, fetches).values);
 }
 
+// tests: N494
 TEST(ScaledMatMul, V58LinearLayer) {
   struct Line {
     const char *format, *gradient;
@@ -249,6 +250,7 @@ void expect_row(const ScaledProductRow& row, DType type, const Mode& mode, Data 
   }
 }
 
+// tests: N492, N493
 TEST(ScaledMatMul, EveryRowAgainstExactNumbers) {
   for (const ScaledProductRow& row : scaled_product_rows()) {
     expect_row(row, DType::kFloat32, kModes[0], Data::kMiddle, 16);
@@ -259,6 +261,7 @@ TEST(ScaledMatMul, EveryRowAgainstExactNumbers) {
 }
 
 /// Every way of every engine's CPU against the bodies: values, flags, places.
+// tests: N493
 TEST(ScaledMatMul, EveryWayGivesTheBitsOfTheBodies) {
   uint64_t seed = 0;
   for (const ScaledProductRow& row : scaled_product_rows())

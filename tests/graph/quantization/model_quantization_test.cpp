@@ -196,6 +196,7 @@ TEST(ModelQuantization, FakeQuantize) {
   }
 }
 
+// tests: N496
 TEST(ModelQuantization, FakeQuantizeByAFactor) {
   const Tensor x = random_tensor(DType::kFloat32, {9, 31}, Data::kMiddle, 5);
   for (const float factor : {1.0F, 3.0F, 0.0123F}) {
@@ -227,6 +228,7 @@ TEST(ModelQuantization, StochasticRoundingGivesNeighboursInProportion) {
   EXPECT_NEAR(up, 0.3 * 4096, 5 * std::sqrt(4096 * 0.3 * 0.7));
 }
 
+// tests: N497
 TEST(ModelQuantization, HadamardTransform) {
   for (const auto& [size, signs] : {std::pair<int64_t, uint64_t>{16, 0xD7E8}, {8, 0}, {2, 1}, {32, 0x12345678}}) {
     const Tensor x = random_tensor(DType::kFloat32, {3, 70}, Data::kMiddle, 3);
@@ -259,6 +261,7 @@ TEST(ModelQuantization, HadamardTransform) {
 }
 
 /// TransformerEngine makes this of 1 2 -3 4 .5 -6 7 8 -.25 10 11 -12 13 14 .125 16 with its signs, as bfloat16.
+// tests: N497
 TEST(ModelQuantization, HadamardTransformOfTransformerEngine) {
   const std::vector<double> x = {1, 2, -3, 4, .5, -6, 7, 8, -.25, 10, 11, -12, 13, 14, .125, 16};
   const std::vector<uint64_t> expected = {0xC172, 0xBF8C, 0x4178, 0xC128, 0xC052, 0x40D7, 0xC076, 0x4162,
@@ -282,6 +285,7 @@ struct Updates {
   std::vector<uint64_t> scales;
 };
 
+// tests: N498, N500
 TEST(ModelQuantization, Fp8ScaleUpdate) {
   const auto with = [](const char* format, int64_t margin, bool zero_keeps, const char* algo) {
     return Attributes{{"format", std::string(format)},

@@ -136,6 +136,7 @@ oracle::DotResult expected(const ModeCase& mode, const Side& a, const Side& b, f
   return sum.hopper(mode.name, static_cast<size_t>(mode.rules.promote_every));
 }
 
+// tests: N485, N488, N489, N490
 TEST(BlockDotOracle, RandomBlocks) {
   Maker make(20);
   size_t judged = 0, nans = 0, infinities = 0;
@@ -172,6 +173,7 @@ TEST(BlockDotOracle, RandomBlocks) {
 }
 
 // The values that a chain multiplies are those of dequantising.
+// tests: N486
 TEST(BlockDotOracle, DequantisedValues) {
   Maker make(21);
   for (int round = 0; round < 200; ++round) {

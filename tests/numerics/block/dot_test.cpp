@@ -69,6 +69,7 @@ TEST(BlockDot, V46MxFp4IsTheSameInEveryMode) {
 }
 
 /// N491: 36 - 36 at 2^40 leaves nothing, and yet a 1 beside it is cut away: the scales' exponents count.
+// tests: N491
 TEST(BlockDot, Fp4ProductsThatCancelRaiseTheExponent) {
   std::vector<uint8_t> a(64, 0), b(64, 0);
   a[0] = b[0] = a[1] = 7;
@@ -94,6 +95,7 @@ TEST(BlockDot, V47MxFp8) {
   EXPECT_EQ(dot_of(rules_of(DotMode::kBlackwell), x, y, 32, code_of(1. / 3)), 0xC5A29BDAu);
 }
 
+// tests: N489
 TEST(BlockDot, V48PartialsOfHopper) {
   const std::vector<uint8_t> a = fp8_codes(256, false), b = fp8_codes(256, true);
   const std::vector<uint8_t> ones(8, 0x7F);
@@ -132,6 +134,7 @@ TEST(BlockDot, V50OneLargeProductAndManySmall) {
   EXPECT_EQ(dot_of(rules_of(DotMode::kHopper), x, y, 32), 0x48440000u);
 }
 
+// tests: N487
 TEST(BlockDot, V51NvFp4) {
   const std::vector<uint8_t> a = nibbles_of("20ff1f094357bbd857ae46b87a06e287"),
                              b = nibbles_of("953033f806e41c1566890441d73ded6e");

@@ -55,6 +55,7 @@ std::vector<double> filled(double first, double rest, size_t n = 32) {
   return all;
 }
 
+// tests: N445
 TEST(E8m0, NamedRoundings) {
   using e8m0::from_fp32, e8m0::Rounding, e8m0::Beyond;
   const struct {
@@ -118,6 +119,7 @@ uint32_t scale_by_definition(double x, e8m0::Rounding rounding, uint32_t beyond)
   return e > 127 ? beyond : static_cast<uint32_t>(e + 127);
 }
 
+// tests: N472
 TEST(E8m0, BesideEveryScaleInEachRoundingAndOverflow) {
   using e8m0::Rounding, e8m0::Beyond;
   for (const Rounding rounding : {Rounding::kDown, Rounding::kUp, Rounding::kNearest})
@@ -139,6 +141,7 @@ TEST(E8m0, BesideEveryScaleInEachRoundingAndOverflow) {
     }
 }
 
+// tests: N448
 TEST(Mx, ScalesOfEachRule) {
   const struct {
     const Element& e;
@@ -199,6 +202,7 @@ TEST(Mx, OneBlockInEveryElement) {
   EXPECT_EQ(values(RoundingMode::kTowardZero), (Values{1, -2, 3, 4, 6, 0, 0, 6, 0, 0, .5, -1, 0, 2, -3, 4}));
 }
 
+// tests: N446
 TEST(Mx, Int8) {
   const std::vector<double> units = {1, 1.9921875, -1.9921875, -2, .0078125, .0234375, -.0390625};
   Codes even, away;
@@ -213,6 +217,7 @@ TEST(Mx, Int8) {
 }
 
 // microxcaling's own tests.
+// tests: N451
 TEST(Mx, MicroxcalingsCorners) {
   using Values = std::vector<double>;
   const MxRules rules = MxRules::microxcaling();
@@ -240,6 +245,7 @@ TEST(Mx, MicroxcalingsCorners) {
   EXPECT_EQ(scale(word(std::ldexp(1 - 0x1p-24, -2))), 125u);
 }
 
+// tests: N450
 TEST(Mx, ExtremesOfABlock) {
   const auto line = [](const Quantised& q, size_t n = 2) {
     Codes c = {static_cast<int>(q.scale)};
@@ -283,6 +289,7 @@ TEST(Mx, ExtremesOfABlock) {
 }
 
 // The value of code 38 with the scales that units get wrong.
+// tests: N452
 TEST(Mx, ValuesAtTheEndsOfTheScale) {
   EXPECT_EQ(mx_value(kE4, 0, 0x38), 0x00400000u);
   EXPECT_EQ(mx_value(kE4, 0xFE, 0x38), 0x7F000000u);
@@ -326,6 +333,7 @@ TEST(MxElements, StochasticAtEachThreshold) {
   EXPECT_EQ(round_fp32(e4m3, word(460), 0, false, RoundingPolicy::stochastic_carry(8), 160).code, 0x7Fu);
 }
 
+// tests: N452
 TEST(Mx, ThreeQuartersNeverSaturate) {
   MxRules rules;
   rules.three_quarters = true;

@@ -76,6 +76,7 @@ TEST(Nvfp4, OtherModes) {
   EXPECT_EQ(quantised(single(3), kThousandths, rules).codes, truncated);
 }
 
+// tests: N453, N456
 TEST(Nvfp4, EndsOfTheRange) {
   const double infinity = INFINITY;
   const auto block = [](uint32_t amax, const std::vector<uint32_t>& x) { return quantised(amax, x); };
@@ -115,6 +116,7 @@ TEST(Nvfp4, EndsOfTheRange) {
   EXPECT_EQ(dropped.codes, (std::vector<uint8_t>{7, 7}));
 }
 
+// tests: N455
 TEST(Nvfp4, TorchaoHasALeastScale) {
   Nvfp4Rules rules;
   rules.rule = Nvfp4Rule::kTorchao;
@@ -170,6 +172,7 @@ TEST(Nvfp4, FourOverSixTakesTheLesserError) {
   check(0x7A, {0x26, 0xC1, 0x51, 0x1B, 0x84, 0x26, 0x4D, 0xE0}, 0x7E);
 }
 
+// tests: N469
 TEST(Nvfp4, FourOverSixDividesByTheSixFirst) {
   Nvfp4Rules rules;
   rules.four_over_six = FourOverSix::kMae;
@@ -177,6 +180,7 @@ TEST(Nvfp4, FourOverSixDividesByTheSixFirst) {
   EXPECT_EQ(quantised(single(8), singles({0x1.EFFFFEp-1}), rules).scale, 0x60u);
 }
 
+// tests: N469
 TEST(Nvfp4, FourOverSixKeepsSixWhereErrorsAreEqual) {
   Nvfp4Rules rules;
   rules.four_over_six = FourOverSix::kMse;
@@ -270,6 +274,7 @@ TEST(Fp8Scaling, OfATensorByItsGreatest) {
   EXPECT_EQ(fp8_scale(kE4m3, single(1), rules).factor, fp8_scale(kE4m3, single(2), rules).factor);
 }
 
+// tests: N457, N458
 TEST(Fp8Scaling, ThreeOrdersOfADivision) {
   const struct {
     uint32_t amax, x;
@@ -290,6 +295,7 @@ TEST(Fp8Scaling, ThreeOrdersOfADivision) {
   }
 }
 
+// tests: N461
 TEST(BlockLayout, TiledScales) {
   const struct {
     uint64_t row, column, place;
@@ -299,6 +305,7 @@ TEST(BlockLayout, TiledScales) {
   EXPECT_EQ(tiled_scale_bytes(129, 5), 2 * 2 * 512u);
 }
 
+// tests: N460
 TEST(BlockLayout, NibblesFromTheLowOne) {
   const uint8_t codes[] = {0, 1, 6, 8, 8, 2, 0xF, 5, 3};
   uint8_t bytes[5];

@@ -29,7 +29,8 @@ class Advise : public RewriteVerb {
   std::string lines(const std::string& arguments) { return success("@g.json --advise " + arguments).out; }
 };
 
-TEST_F(Advise, FullWhereItsErrorIsTolerated) {  // MIXED_PRECISION H21
+// tests: H21
+TEST_F(Advise, FullWhereItsErrorIsTolerated) {
   // x = 1: Full's error is 2^-8 of 1 + 2^-8, which is 1/257; Basic has none.
   const std::string text = lines("--feed x=@one.npy");
   EXPECT_NE(text.find("recipe=full             2 of 6        4       0.00389         0.00389\n"
@@ -48,7 +49,8 @@ TEST_F(Advise, FullWhereItsErrorIsTolerated) {  // MIXED_PRECISION H21
       << text;
 }
 
-TEST_F(Advise, BasicWhereFullsIsNot) {  // MIXED_PRECISION H21
+// tests: H21
+TEST_F(Advise, BasicWhereFullsIsNot) {
   const std::string text = lines("--feed x=@one.npy --tolerance 0.003");
   EXPECT_NE(
       text.find("\nadvice: Basic: Full's largest error, 0.00389, is beyond the tolerance 0.003; that of Basic, which "
@@ -57,7 +59,8 @@ TEST_F(Advise, BasicWhereFullsIsNot) {  // MIXED_PRECISION H21
       << text;
 }
 
-TEST_F(Advise, NeitherWhereBothAreTooLarge) {  // MIXED_PRECISION H21
+// tests: H21
+TEST_F(Advise, NeitherWhereBothAreTooLarge) {
   // x = 1 + 2^-9 becomes 1: Basic loses 2^-9 of 1 + 2^-9, which is 1/513; Full 1 - 1/((1 + 2^-9)(1 + 2^-8)).
   const std::string text = lines("--feed x=@more.npy --tolerance 0.001");
   EXPECT_NE(text.find("recipe=full             2 of 6        4       0.00583         0.00583\n"
@@ -77,7 +80,8 @@ TEST_F(Advise, NeitherWhereBothAreTooLarge) {  // MIXED_PRECISION H21
   EXPECT_EQ(lines("--recipe basic --feed x=@more.npy"), lines("--feed x=@more.npy"));  // it is there already
 }
 
-TEST_F(Advise, ValuesThatAreNotGivenAreDrawn) {  // MIXED_PRECISION H21
+// tests: H21
+TEST_F(Advise, ValuesThatAreNotGivenAreDrawn) {
   EXPECT_EQ(lines(""), lines("--seed 0"));
   EXPECT_NE(lines("--seed 1"), lines("--seed 2"));
   const std::string example = success("{J} --advise").out;
@@ -124,7 +128,8 @@ Outcome with_environment(const std::string& environment, const std::string& argu
   return run_shell(environment + " '" SOFTAMP_PROGRAM "' " + arguments);
 }
 
-TEST(EnvironmentOfTraining, TrainObeysWhereAsked) {  // MIXED_PRECISION H15, H16
+// tests: H15, H16
+TEST(EnvironmentOfTraining, TrainObeysWhereAsked) {
   const auto chosen = [](const std::string& environment, const std::string& options) {
     return json_of(with_environment(environment, "train " + kTiny + options + " --print-settings"))["mechanism"]
         .get<std::string>();
@@ -164,7 +169,8 @@ TEST(EnvironmentOfTraining, TrainObeysWhereAsked) {  // MIXED_PRECISION H15, H16
   EXPECT_NE(over.err.find("is the file of --log; expected another file"), std::string::npos) << over.err;
 }
 
-TEST(EnvironmentOfTraining, StudyObeysWhereAsked) {  // MIXED_PRECISION H15, H16
+// tests: H15, H16
+TEST(EnvironmentOfTraining, StudyObeysWhereAsked) {
   const TemporaryFolder folder;
   const std::string dump = folder.file("dump.json");
   const std::string study = "study " + kTiny + "--set epochs=1 --seeds 1 --quiet --json ";

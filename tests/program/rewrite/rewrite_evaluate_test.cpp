@@ -297,6 +297,7 @@ TEST_F(Evaluate, RecipesOfBlockFormatsAreOfSoftampsGraphs) {
 }
 
 /// A device that multiplies halves alone, as MindSpore's log tells of it (MIXED_PRECISION M06).
+// tests: M06
 TEST_F(Evaluate, KernelsOfADeviceAreSaid) {
   write_text(file("g.json"), linear_layers());
   save("x.npy", {1, 32}, std::vector<double>(32, 1 + 0x1p-11));  // to even: 1

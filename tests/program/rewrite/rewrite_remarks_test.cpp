@@ -24,7 +24,8 @@ TEST_F(RewriteVerb, AMisspeltOperationIsRemarkedOn) {
             "softamp rewrite: --add: the graph has no operation 'Cumsum'\n");
 }
 
-TEST_F(RewriteVerb, LenientReadingOfARecipe) {  // MIXED_PRECISION H12
+// tests: H12
+TEST_F(RewriteVerb, LenientReadingOfARecipe) {
   write_text(file("r.json"), R"({"version": 2, "allowlist": ["MatMul"]})");
   EXPECT_EQ(error("{J} --recipe @r.json"),
             "mechanism 'recipe=@r.json': @r.json: line 1, column 2: unknown key 'version'\n");
@@ -35,7 +36,8 @@ TEST_F(RewriteVerb, LenientReadingOfARecipe) {  // MIXED_PRECISION H12
             (Ops{"MatMul", "MatMul"}));
 }
 
-TEST_F(RewriteVerb, AdviceOnShapes) {  // MIXED_PRECISION T14
+// tests: T14
+TEST_F(RewriteVerb, AdviceOnShapes) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat32, {100, 300});
   const Port w = b.add("VariableV2", {}, {{"dtype", DType::kFloat32}, {"shape", Shape{300, 128}}}, "dense/w");

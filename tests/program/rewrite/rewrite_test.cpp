@@ -142,6 +142,7 @@ TEST_F(RewriteVerb, OutputsOfTheFileOrThoseGivenStay) {
 
 // ---- the other mechanisms
 
+// tests: K21
 TEST_F(RewriteVerb, PoliciesAndLevels) {  // MIXED_PRECISION K21: the check of the device
   for (const std::string mechanism : {"--policy mixed_float16", "--level O2", "--level O3", "--level auto"}) {
     const auto types = after_by_node(report("{J} " + mechanism));
@@ -163,6 +164,7 @@ TEST_F(RewriteVerb, PoliciesAndLevels) {  // MIXED_PRECISION K21: the check of t
             std::string::npos);
 }
 
+// tests: H08
 TEST_F(RewriteVerb, RecipesOfGaudisPage) {
   // MIXED_PRECISION H08: groups and casts.
   const json basic = report("{P} --recipe basic"), full = report("{P} --recipe full");
@@ -175,7 +177,8 @@ TEST_F(RewriteVerb, RecipesOfGaudisPage) {
   EXPECT_EQ(converted(full), (Ops{"MatMul", "BiasAdd", "Relu", "MatMul", "BiasAdd", "Softmax", "SquaredDifference"}));
 }
 
-TEST_F(RewriteVerb, RealRecipes) {  // MIXED_PRECISION H17
+// tests: H17
+TEST_F(RewriteVerb, RealRecipes) {
   namespace fs = std::filesystem;
   const fs::path recipes = data_folder().value_or(fs::path(SOFTAMP_SOURCE_DIR) / "../shared/data") / "recipes";
   if (!fs::exists(recipes)) GTEST_SKIP() << "no recipes at " << recipes << "; set SOFTAMP_DATA";
@@ -195,14 +198,16 @@ TEST_F(RewriteVerb, RealRecipes) {  // MIXED_PRECISION H17
   EXPECT_EQ(json::parse(read_text(file("u.json")))["low"], "bfloat16");
 }
 
-TEST_F(RewriteVerb, PatternsMatchWholeNamesUnlessToldToSearch) {  // MIXED_PRECISION H11
+// tests: H11
+TEST_F(RewriteVerb, PatternsMatchWholeNamesUnlessToldToSearch) {
   write_text(file("r.json"), R"({"convertible_exceptions": [["MatMul", ""]]})");
   EXPECT_EQ(converted(report("{J} --recipe @r.json")), Ops());
   EXPECT_EQ(converted(report("{J} --recipe @r.json --regex full")), Ops());
   EXPECT_EQ(converted(report("{J} --recipe @r.json --regex search")), (Ops{"MatMul", "MatMul"}));
 }
 
-TEST_F(RewriteVerb, ListsMayBeChanged) {  // MIXED_PRECISION T07
+// tests: T07
+TEST_F(RewriteVerb, ListsMayBeChanged) {
   const json r = report("{J} --tensorflow --remove deny=Mean --add allow=Mean,SquaredDifference");
   EXPECT_EQ(r["mechanism"], "tensorflow 2.3, lists changed");
   const auto types = after_by_node(r);

@@ -96,6 +96,7 @@ class RoundBlocks : public ::testing::Test {
   std::vector<float> in_;
 };
 
+// tests: N470
 TEST_F(RoundBlocks, CodesAndScalesAreThoseOfOneBlock) {
   save_numbers(5, 71);
   const struct {
@@ -133,6 +134,7 @@ TEST_F(RoundBlocks, PackedCodesAsPublished) {
   EXPECT_EQ(array_of<uint8_t>(path("out.npy")), (Bytes{0xF1, 0x05}));
 }
 
+// tests: N471
 TEST_F(RoundBlocks, WhatIsLostIsCounted) {
   std::vector<float> x(64, 1);
   x[0] = 7, x[1] = -7.5F, x[5] = 6, x[2] = .1F, x[3] = -.2F, x[4] = 0;
@@ -174,6 +176,7 @@ TEST_F(RoundBlocks, ValuesComeBackFromTheFiles) {
 
 // A row longer than a piece of 2^22 elements, and many rows of an odd length: random addresses and halves of bytes go
 // on.
+// tests: N460
 TEST_F(RoundBlocks, PiecesAreSeamless) {
   constexpr uint64_t kCount = (uint64_t{1} << 22) + 77;
   std::vector<float> x(kCount);
@@ -263,6 +266,7 @@ TEST_F(RoundBlocks, FilesThatDoNotFitAreNamed) {
               HasSubstr("scale 0: -1: expected a number above 0"));
 }
 
+// tests: N472
 TEST_F(RoundBlocks, P3109AndE8m0) {
   save_array(path("in.npy"), ElementType::kFloat64,
              std::vector<double>{2, 232, 240, INFINITY, 0x1p-11, -0.0, -1e300, NAN});

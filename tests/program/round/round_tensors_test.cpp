@@ -77,6 +77,7 @@ class RoundTensors : public ::testing::Test {
 };
 
 // Codes and scales are the bytes of the .npy files, under the type that the format has.
+// tests: N470
 TEST_F(RoundTensors, CodesAndScalesInOneFile) {
   save_numbers({4, 66});
   const struct {
@@ -212,6 +213,7 @@ TEST_F(RoundTensors, ValuesComeBackFromOneFile) {
 }
 
 // Codes that begin in the middle of a byte, and scales that come before the codes in the file.
+// tests: N507
 TEST_F(RoundTensors, PiecesAreSeamless) {
   const uint64_t rows = ((uint64_t{1} << 22) / 35 + 9) / 2 * 2;
   save_numbers({rows, 35});

@@ -46,6 +46,7 @@ std::vector<std::string> quantised(const Graph& g) {
   return all;
 }
 
+// tests: N499, N503
 TEST(Fp8Training, BlocksLieAlongTheAxisThatEachProductSums) {
   const Trainer trainer(dense_model(), tiny_trainer("fp8=mxfp8"));
   const std::string f = "mxfp8_e4m3:scale_rule=rceil";
@@ -61,6 +62,7 @@ TEST(Fp8Training, BlocksLieAlongTheAxisThatEachProductSums) {
                                    "gradients/first/MatMul_grad/MatMul[1]: " + f + " along 0"));
 }
 
+// tests: N499, N502
 TEST(Fp8Training, EachOperandHasItsFormat) {
   Fp8Recipe recipe = Fp8Recipe::find("nvfp4");
   recipe.keep_last = 0;
@@ -80,6 +82,7 @@ TEST(Fp8Training, EachOperandHasItsFormat) {
               HasSubstr("quantised the operands of 8 products of 3 linear layers; kept 0"));
 }
 
+// tests: N499
 TEST(Fp8Training, ConvolutionsHaveBlocksAlongChannelsAndTheBatch) {
   const Trainer trainer(tiny_model(), tiny_trainer("fp8=mxfp8"));
   const std::vector<std::string> found = quantised(trainer.gradient_graph());
@@ -174,6 +177,7 @@ TEST(Fp8Training, DelayedScalesFollowTheStepsBefore) {
   EXPECT_EQ(state_of(fresh, "fp8/first/MatMul/weight/amax"), greatest);
 }
 
+// tests: N500
 TEST(Fp8Training, ScalesArePartOfTheState) {
   for (const char* mechanism : {"fp8=fp8_delayed", "fp8=nvfp4"}) {
     TrainerOptions o = tiny_trainer(mechanism);
@@ -208,6 +212,7 @@ TEST(Fp8Training, AnEvaluationChangesNoScale) {
   EXPECT_EQ(state_of(looked, "fp8/first/MatMul/input/scale"), state_of(not_looked, "fp8/first/MatMul/input/scale"));
 }
 
+// tests: N501
 TEST(Fp8Training, ReplicasAgreeOnTheGreatestMagnitude) {
   TrainerOptions o = tiny_trainer("fp8=fp8_delayed");
   o.replicas = 2;

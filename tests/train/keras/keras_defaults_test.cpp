@@ -19,7 +19,8 @@ struct KerasPlace {
   LayerContext context{store, precision};
 };
 
-TEST(KerasDefaults, ConvolutionsPadNothing) {  // MIXED_PRECISION K10
+// tests: K10
+TEST(KerasDefaults, ConvolutionsPadNothing) {
   const auto shape = [](layers::Conv2DOptions options) {
     KerasPlace p;
     layers::Conv2D conv(p.context, 4, {.function = std::move(options)});
@@ -36,7 +37,8 @@ TEST(KerasDefaults, ConvolutionsPadNothing) {  // MIXED_PRECISION K10
   EXPECT_EQ(p.builder.type(layers::conv2d(p.store, x, 4, {.kernel = 2})).shape, (Shape{4, 4, 4, 4}));
 }
 
-TEST(KerasDefaults, PredictNormalisesByMovingAverages) {  // MIXED_PRECISION K10
+// tests: K10
+TEST(KerasDefaults, PredictNormalisesByMovingAverages) {
   MixedPrecisionContext precision;
   KerasModel model(precision, [](LayerContext& context, Port x) {
     layers::BatchNormalization norm(context, {.momentum = 0.5, .epsilon = 1e-6});
@@ -57,7 +59,8 @@ TEST(KerasDefaults, PredictNormalisesByMovingAverages) {  // MIXED_PRECISION K10
   EXPECT_NEAR(one.value(0), got.value(3), 1e-6);
 }
 
-TEST(KerasDefaults, HyperparametersOfOptimizers) {  // MIXED_PRECISION K10
+// tests: K10
+TEST(KerasDefaults, HyperparametersOfOptimizers) {
   using enum OptimizerKind;
   EXPECT_EQ(KerasOptimizer::of(kAdam).options.epsilon, 1e-7);
   EXPECT_EQ(KerasOptimizer::of(kAdam).options.learning_rate, 0.001);
@@ -68,7 +71,8 @@ TEST(KerasDefaults, HyperparametersOfOptimizers) {  // MIXED_PRECISION K10
   EXPECT_EQ(TrainOptimizer::of(kRmsProp).options.epsilon, 1e-10);
 }
 
-TEST(KerasDefaults, RandomTensorsInFloat64) {  // MIXED_PRECISION K15
+// tests: K15
+TEST(KerasDefaults, RandomTensorsInFloat64) {
   class AddRandom : public Layer {
    public:
     using Layer::Layer;

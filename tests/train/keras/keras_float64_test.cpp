@@ -95,6 +95,7 @@ TrainerOptions plain_descent() {
   return o;
 }
 
+// tests: K01, K10
 TEST(KerasFloat64, K10APolicyFloat64Trains) {
   // MIXED_PRECISION K01, K10: compute and variable dtype float64, from the first input to the updated weight.
   Trainer trainer(two_dense_layers("float64"), plain_descent());
@@ -160,6 +161,7 @@ TEST(KerasFloat64, EveryOptimizerAndACheckpoint) {
     }
 }
 
+// tests: K10
 TEST(KerasFloat64, ReadyLayersStayInIt) {
   // MIXED_PRECISION K10. Each has a gradient, too.
   Bench b;
@@ -197,6 +199,7 @@ TEST(KerasFloat64, ReadyLayersStayInIt) {
       EXPECT_TRUE(t.dtype != kFloat32 || node.name == "image") << node.op << " " << node.name;
 }
 
+// tests: K01
 TEST(KerasFloat64, K08OtherDtypesAreCarried) {
   // MIXED_PRECISION K01, K08: int64 and uint8 pass through a layer as they are, and through a run.
   Bench b;

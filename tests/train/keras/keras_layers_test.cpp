@@ -44,7 +44,8 @@ TEST(KerasPooling, WindowsOfTwoByTwoUnlessToldOtherwise) {
             "AveragePooling2D: padding is 'SAME'; expected valid or same");
 }
 
-TEST(KerasNorms, VariablesStayFloat32) {  // MIXED_PRECISION K10
+// tests: K10, N269
+TEST(KerasNorms, VariablesStayFloat32) {
   for (const char* policy : {"float16", "mixed_float16", "mixed_bfloat16", "float32"}) {
     Bench b;
     layers::LayerNormalization layer_norm(b.context, {}, {.dtype = policy});
@@ -118,6 +119,7 @@ TEST(KerasEmbedding, CastsRowsNotTheTable) {
             "Embedding: input_dim is 0; expected at least 1");
 }
 
+// tests: N111
 TEST(KerasEinsumDense, IsDenseAlongWhateverAxes) {
   Bench b;
   layers::EinsumDense by_einsum(b.context, {"abc,cde->abde", {2, 1}, "de"}, {.dtype = "mixed_float16"});
@@ -173,7 +175,8 @@ class Attention : public ::testing::Test {
   Port query, source;
 };
 
-TEST_F(Attention, AMeanOfAllSourcesUnderEveryPolicy) {  // MIXED_PRECISION K10
+// tests: K10
+TEST_F(Attention, AMeanOfAllSourcesUnderEveryPolicy) {
   layers::MultiHeadAttention attention(b.context, options(), {.dtype = "mixed_float16"});
   const Port y = attention(query, source);
   EXPECT_EQ(b.builder.type(y), (TensorType{kFloat16, {kBatch, kTargets, kFeatures}}));

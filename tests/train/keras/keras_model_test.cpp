@@ -94,6 +94,7 @@ TEST(CompileFit, IsDescentWrittenOut) {
   EXPECT_LT(history.at("loss")[2], history.at("loss")[0]);
 }
 
+// tests: K23
 TEST(CompileFit, IsATrainerBitForBit) {
   // Stochastic rounding, half activations, Adam, the loss scale of Keras, another order in each epoch.
   const Tensor x = samples("x", {8, kWidth}), y = tensor(kInt32, {8}, {0, 1, 2, 0, 1, 2, 0, 1});

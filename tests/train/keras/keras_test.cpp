@@ -16,6 +16,7 @@ using Invalid = std::invalid_argument;
 
 // ---- Policies -----------------------------------------------------------------------------------------------------
 
+// tests: G46, K01
 TEST(KerasPolicy, K01NamesAndWhatTheyStandFor) {
   using Two = std::pair<std::optional<DType>, std::optional<DType>>;
   const std::pair<const char*, Two> kTable[] = {{"float16", {kFloat16, kFloat16}},
@@ -41,6 +42,7 @@ TEST(KerasPolicy, K01NamesAndWhatTheyStandFor) {
   EXPECT_EQ(Policy(kBFloat16), Policy("bfloat16")) << "a dtype is taken, too: ours";
 }
 
+// tests: K02
 TEST(KerasPolicy, K02BadNamesToTheLetter) {
   const auto refused = [](const char* name) { return refusal<Invalid>([&] { Policy{name}; }); };
   for (const char* name : {"abc", "", "mixed", "mixed_float32", "float16 ", "fp16", "DT_HALF", "Float32"})
@@ -65,6 +67,7 @@ TEST(KerasPolicy, K02BadNamesToTheLetter) {
   EXPECT_EQ(Policy(kFloat16), Policy("float16")) << "a dtype is taken, too: ours";
 }
 
+// tests: K03, K04
 TEST(KerasPolicy, K03K04TextEqualityHash) {
   std::ostringstream out;
   out << Policy("mixed_float16");
@@ -77,6 +80,7 @@ TEST(KerasPolicy, K03K04TextEqualityHash) {
   EXPECT_NE(hash(Policy("float16")), hash(Policy("float32")));
 }
 
+// tests: K05
 TEST(KerasPolicy, K05GlobalPolicy) {
   MixedPrecisionContext context;
   EXPECT_EQ(context.global_policy(), Policy("float32"));
@@ -93,6 +97,7 @@ TEST(KerasPolicy, K05GlobalPolicy) {
   EXPECT_EQ(context.global_policy(), Policy("float32"));
 }
 
+// tests: K05
 TEST(KerasPolicy, K05ScopesComeBackByAnExceptionToo) {
   Bench b;
   {
@@ -111,6 +116,7 @@ TEST(KerasPolicy, K05ScopesComeBackByAnExceptionToo) {
   EXPECT_EQ(b.precision.global_policy(), Policy("float32"));
 }
 
+// tests: K19
 TEST(KerasPolicy, K19MixedPolicyAndGraphRewriteExcludeEachOther) {
   MixedPrecisionContext context;
   context.set_global_policy("mixed_float16");
@@ -125,6 +131,7 @@ TEST(KerasPolicy, K19MixedPolicyAndGraphRewriteExcludeEachOther) {
                        "graph rewrite has already been enabled"));
 }
 
+// tests: K20
 TEST(KerasPolicy, K20JsonRoundTrips) {
   EXPECT_EQ(Policy("float32").to_json(), R"("float32")");
   EXPECT_EQ(Policy("_infer").to_json(), "null");
@@ -149,6 +156,7 @@ TEST(KerasPolicy, K20JsonRoundTrips) {
   EXPECT_TRUE(refusal<Invalid>([] { Policy::from_json("["); }).starts_with("dtype policy: line 1, column 2: "));
 }
 
+// tests: K20
 TEST(KerasPolicy, K20DeepConfigurationsAreRefused) {
   const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
   EXPECT_EQ(refusal<Invalid>([&] { Policy::from_json(R"({"class_name":)" + deep + "}"); }),
@@ -157,6 +165,7 @@ TEST(KerasPolicy, K20DeepConfigurationsAreRefused) {
             "layer configuration: line 1, column 73: nested deeper than 64");
 }
 
+// tests: K20
 TEST(KerasPolicy, K20ConfigurationsOfLayers) {
   Bench b;
   const layers::Dense dense(b.context, 3, {}, {.name = "d", .dtype = "mixed_float16"});
@@ -179,6 +188,7 @@ TEST(KerasPolicy, K20ConfigurationsOfLayers) {
             "layer configuration: name is number; expected a string");
 }
 
+// tests: K21
 TEST(KerasPolicy, K21DevicesAreCheckedOnce) {
   const auto messages = [](const char* policy, double capability) {
     std::vector<std::string> seen;
@@ -197,6 +207,7 @@ TEST(KerasPolicy, K21DevicesAreCheckedOnce) {
   EXPECT_NE(bad[0].find("Mixed precision compatibility check (mixed_float16): WARNING"), std::string::npos) << bad[0];
 }
 
+// tests: K21
 TEST(KerasPolicy, K21APolicyChecksByItself) {
   std::vector<std::string> seen;
   const LogSink sink = [&](LogLevel level, const std::string& text) {
@@ -238,6 +249,7 @@ TEST(KerasPolicy, AsARuleForNetworks) {
 
 // ---- What is cast -------------------------------------------------------------------------------------------------
 
+// tests: K06, K07
 TEST(KerasLayer, K06K07DtypeAndPolicyAgree) {
   Bench b;
   const LayerDtype kForms[] = {kFloat16, "float16", "half", Policy("float16")};
@@ -257,6 +269,7 @@ TEST(KerasLayer, K06K07DtypeAndPolicyAgree) {
               }).starts_with("Cannot convert value abc to a mixed precision Policy."));
 }
 
+// tests: K08, X13
 TEST(KerasLayer, K08TheFirstArgumentIsCast) {
   Bench b;
   const Port image = b.placeholder(kFloat64, {1, 4, 4, 1});
@@ -301,6 +314,7 @@ TEST(KerasLayer, K08TheFirstArgumentIsCast) {
   EXPECT_EQ(integer(single).port(), single) << "the compute dtype is not floating";
 }
 
+// tests: K09, X13
 TEST(KerasLayer, K09TheSecondArgumentOfMyLayerIsNot) {
   Bench b;
   Custom my_layer(b.context,
@@ -316,6 +330,7 @@ TEST(KerasLayer, K09TheSecondArgumentOfMyLayerIsNot) {
   EXPECT_EQ(b.dtype(both[1]), kFloat32);  // TUTORIAL X13
 }
 
+// tests: G46, K10
 TEST(KerasLayer, K10LayersWithoutCastsPass) {
   for (const char* policy : {"float16", "bfloat16", "float32", "float64", "mixed_float16", "mixed_bfloat16"})
     for (const DType in : {kFloat16, kBFloat16, kFloat32, kFloat64}) {
@@ -336,6 +351,7 @@ TEST(KerasLayer, K10LayersWithoutCastsPass) {
     }
 }
 
+// tests: K11
 TEST(KerasLayer, K11BehaviourOfVersionOne) {
   Bench b(DtypeBehaviour::kV1);
   EXPECT_EQ(b.precision.global_policy(), Policy("_infer"));
@@ -358,6 +374,7 @@ TEST(KerasLayer, K11BehaviourOfVersionOne) {
   EXPECT_EQ(by_weight.dtype_policy(), Policy("bfloat16")) << "no input, so the weight says it";
 }
 
+// tests: K15
 TEST(KerasLayer, K15NewTensorsNeedTheDtypeOfTheInputs) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {2, 3});
@@ -376,6 +393,7 @@ TEST(KerasLayer, K15NewTensorsNeedTheDtypeOfTheInputs) {
             "Input 'y' of 'AddV2' Op has type float32 that does not match type float16 of argument 'x'.");
 }
 
+// tests: K16
 TEST(KerasLayer, K16ResultsAreNotCast) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {2, 3}), other = b.placeholder(kFloat32, {2});
@@ -387,6 +405,7 @@ TEST(KerasLayer, K16ResultsAreNotCast) {
 
 /// 2051 ones: float32 holds the sum, float16 rounds it once to 2052 (a tie to even); chained in halves it stops at
 /// 2048.
+// tests: K17
 TEST(KerasLayer, K17HalvesAreSummedInFloat32) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {1, 2051});
@@ -396,6 +415,7 @@ TEST(KerasLayer, K17HalvesAreSummedInFloat32) {
   EXPECT_EQ(b.run({{"x", &ones}}, {y}, {{"dense/kernel", &kernel}}).values[0].value(0), 2052);
 }
 
+// tests: K25
 TEST(KerasLayer, K25SoftmaxInFloat32) {
   Bench b;
   const PolicyScope scope(b.precision, "mixed_float16");

@@ -20,6 +20,7 @@ using Invalid = std::invalid_argument;
 
 // ---- Variables ----------------------------------------------------------------------------------------------------
 
+// tests: K12
 TEST(KerasWeight, K12DtypeOfWeights) {
   Bench b;
   std::vector<Weight> all;
@@ -44,6 +45,7 @@ TEST(KerasWeight, K12DtypeOfWeights) {
   EXPECT_EQ(layer.trainable_weights().size(), 2u);
 }
 
+// tests: K13
 TEST(KerasWeight, K13ReadInsideAndOutside) {
   Bench b;
   Port inside, whole;
@@ -86,6 +88,7 @@ TEST(KerasWeight, K13ReadInsideAndOutside) {
   EXPECT_FALSE(half.w.autocast());
 }
 
+// tests: K13
 TEST(KerasWeight, K13NestedLayersOfDifferentPolicies) {
   Bench b;
   const Port x = b.placeholder(kFloat32, {});
@@ -124,6 +127,7 @@ TEST(KerasWeight, K13NestedLayersOfDifferentPolicies) {
   EXPECT_EQ(b.store.scope_path(), "");
 }
 
+// tests: K13
 TEST(KerasWeight, K13GradientsAreFloat32) {
   for (const char* policy : {"mixed_float16", "mixed_bfloat16"}) {
     Bench b;
@@ -140,6 +144,7 @@ TEST(KerasWeight, K13GradientsAreFloat32) {
   }
 }
 
+// tests: K14
 TEST(KerasWeight, K14NotWrappedWhereAskedSo) {
   Bench b;
   Custom layer(b.context, reads_weight, {.dtype = "mixed_float16"}, adds_weight({.autocast = false}));
@@ -150,6 +155,7 @@ TEST(KerasWeight, K14NotWrappedWhereAskedSo) {
 
 /// Several graphs at once, each with its own context and policy; the context of mechanisms is shared. None of them
 /// differs from the graph that one thread builds.
+// tests: K13
 TEST(KerasWeight, K13GraphsInTwoThreads) {
   const MixedPrecisionContext shared;
   const auto build = [&](const char* policy) {
@@ -191,6 +197,7 @@ TEST(KerasWeight, K13GraphsInTwoThreads) {
 
 /// w = 0.1, sum w^2. In float32: RN24(0.1f * 0.1f) = 0x1.47ae16p-7, one rounding. Of float16's 0.1 = 819 / 8192 it
 /// would be 670761 / 2^26 = 0x1.47856...p-7.
+// tests: K18
 TEST(KerasWeight, K18RegularizersSeeTheVariable) {
   Bench b;
   layers::Dense::Options options;
@@ -227,7 +234,8 @@ TEST(KerasWeight, K18RegularizersSeeTheVariable) {
 }
 
 /// The vector of Keras' own tests: a weight of 1, a gradient of 1, lr 2^-14. In float16 the step would be lost.
-TEST(KerasWeight, MixedLayerKeepsASmallStep) {  // MIXED_PRECISION K13
+// tests: K13
+TEST(KerasWeight, MixedLayerKeepsASmallStep) {
   for (const char* policy : {"mixed_float16", "float16"}) {
     Bench b;
     Custom layer(
@@ -254,7 +262,8 @@ TEST(KerasWeight, MixedLayerKeepsASmallStep) {  // MIXED_PRECISION K13
 
 /// The classes' graphs are, node by node, those of the functions (layers.h): without a rule under float32, under the
 /// policy's rule otherwise.
-TEST(KerasClasses, AreTheFunctionsUnderTheSameRule) {  // MIXED_PRECISION K10
+// tests: K10
+TEST(KerasClasses, AreTheFunctionsUnderTheSameRule) {
   for (const char* name : {"float32", "float16", "mixed_float16", "mixed_bfloat16"}) {
     GraphBuilder classes, functions;
     const TensorType image{kFloat32, {2, 6, 6, 3}}, row{kFloat32, {2, 12}};
@@ -410,6 +419,7 @@ std::vector<Batch> small_batch(uint64_t seed) {
   return batches;
 }
 
+// tests: K18
 TEST(KerasModel, LayersForTheTrainer) {  // MIXED_PRECISION K18: the loss has its regularizer
   const Model mixed = small_model("mixed_float16"), single = small_model("float32");
   EXPECT_EQ(mixed.variables, single.variables) << "variables are float32 in both";
@@ -427,6 +437,7 @@ TEST(KerasModel, LayersForTheTrainer) {  // MIXED_PRECISION K18: the loss has it
                Invalid);
 }
 
+// tests: K22
 TEST(KerasModel, K22CheckpointsPassBetweenMixedAndFloat32) {
   const TemporaryFolder folder;
   const std::string file = folder.file("mixed.npz");

@@ -103,6 +103,7 @@ TEST(ElementaryLayers, DenseOfManyAxesIsThatOfTheirRows) {
   }
 }
 
+// tests: N124
 TEST(ElementaryLayers, DepthwiseConvolutionIsTheDirectSum) {
   // Whole numbers: every sum is exact in any order.
   for (const DType dtype : {kFloat16, kBFloat16, kFloat32}) {

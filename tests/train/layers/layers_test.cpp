@@ -73,6 +73,7 @@ Tensor added(const Tensor& x, const Tensor& y) {
   return Tensor::from_values(x.dtype(), x.shape(), values);
 }
 
+// tests: G20
 TEST(Layers, ConvolutionIsTheDirectSum) {  // TUTORIAL G20; whole numbers, so that every sum is exact in any order
   for (const DType dtype : {kFloat16, kBFloat16, kFloat32})
     for (const int64_t stride : {1, 2})
@@ -109,6 +110,7 @@ TEST(Layers, ConvolutionIsTheDirectSum) {  // TUTORIAL G20; whole numbers, so th
 
 /// Whole numbers of at most 1: sums of at most 9 x 4 x 1 + 1 = 37, then of 9 x 4 x 37 + 1 = 1333 and what is added,
 /// below 2^11, so exact in float16 too.
+// tests: N272
 TEST(Layers, ResidualBlocksByTheirDefinition) {
   for (const DType dtype : {kFloat16, kFloat32})
     for (const bool down : {false, true}) {
@@ -158,6 +160,7 @@ TEST(Layers, DenseIsTheProductPlusBias) {
     }
 }
 
+// tests: G16, N270
 TEST(Layers, DenseColumnIsItsExplicitCasts) {  // TUTORIAL G16, and the batch is its images one by one
   constexpr int64_t kBatch = 3, kIn = 37, kUnits = 10;
   GraphBuilder builder;
@@ -203,7 +206,8 @@ TEST(Layers, DenseColumnIsItsExplicitCasts) {  // TUTORIAL G16, and the batch is
   }
 }
 
-TEST(Layers, NormsKeepTheirVariablesAsTold) {  // TUTORIAL G43
+// tests: G43, N269
+TEST(Layers, NormsKeepTheirVariablesAsTold) {
   struct Case {
     DType x;
     std::optional<DType> wanted;
@@ -243,6 +247,7 @@ TEST(Layers, NormsKeepTheirVariablesAsTold) {  // TUTORIAL G43
   }
 }
 
+// tests: N271
 TEST(Layers, BatchNormMovesItsAveragesWhereAssigned) {
   GraphBuilder builder;
   VariableStore store(builder);

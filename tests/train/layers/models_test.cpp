@@ -15,6 +15,7 @@ using enum DType;
 
 // ---- Names -------------------------------------------------------------------------------------------------------
 
+// tests: N266
 TEST(PrecisionNames, AllOfThem) {
   EXPECT_EQ(Precision::names(), (Names{"float32", "float16", "bfloat16", "mixed", "mixed_bfloat16", "float64"}));
   const auto expect = [](const char* text, DType compute, DType parameters) {
@@ -87,7 +88,8 @@ Model model_of(const std::string& network, const char* precision, int64_t batch 
   return build_model(info.build, options);
 }
 
-TEST(Models, CountsOfTheTable) {  // TUTORIAL G14
+// tests: G07, G14
+TEST(Models, CountsOfTheTable) {
   struct Counts {
     int64_t depth, parameters, trainable, bytes16, bytes32;
   };
@@ -147,6 +149,7 @@ std::vector<std::string> shapes_of(const Model& model, const std::set<std::strin
   return shapes;
 }
 
+// tests: N272
 TEST(Models, VariablesAndShapes) {
   const auto glorot = Initializer::glorot_uniform(), zeros = Initializer::zeros(), ones = Initializer::ones();
   for (const int64_t n : {1, 2}) {  // depths 8 and 14, in the order of the table
@@ -200,6 +203,7 @@ TEST(Models, VariablesAndShapes) {
                    "[2,120]", "[2,120]", "[2,84]", "[2,84]", "[2,10]"}));
 }
 
+// tests: G03, G07, N273, X7, X13
 TEST(Models, DtypesOfEveryPrecision) {
   // TUTORIAL G03, G07, X7 and X13: what is computed, kept and fed in which dtype.
   for (const char* network : {"resnet8", "fashion_cnn", "lenet5", "small_cnn"})

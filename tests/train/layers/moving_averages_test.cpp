@@ -41,6 +41,7 @@ Averages averages_of(const Trainer& trainer, int replica = 0) {
 // Of 3 and 5: mean 4, variance 1, unbiased 2; a quarter of them moves 0 and 1.
 constexpr Averages kOnce{1, 1.25}, kTwice{1.75, 1.4375};
 
+// tests: N271, N280
 TEST(MovingAverages, MoveByEveryStep) {
   Trainer trainer(two_numbers(), rig_options());
   trainer.step(numbers(3, 5));
@@ -74,6 +75,7 @@ TEST(MovingAverages, NormaliseInEvaluation) {
 }
 
 /// N289, as in TensorFlow and PyTorch: the forward pass moves them, whatever becomes of the step.
+// tests: N289, N293
 TEST(MovingAverages, MoveInSkippedStepsToo) {
   TrainerOptions options = rig_options(LossScaleOptions::torch());
   options.executor.config.floating_point_behaviour.nanoo = true;
@@ -119,6 +121,7 @@ TEST(MovingAverages, GoBackWhereAStepFails) {
   }
 }
 
+// tests: N289
 TEST(MovingAverages, MoveByEveryMicroBatchOfTheirReplica) {
   TrainerOptions options = rig_options();
   options.accumulation = 2;

@@ -39,6 +39,7 @@ std::vector<std::string> names_of(const VariableStore& store) {
 
 using Words = std::vector<std::string>;
 
+// tests: G19
 TEST(VariableStore, FullPathsInOrderOfCreation) {
   // TUTORIAL G19
   GraphBuilder builder;
@@ -68,7 +69,8 @@ TEST(VariableStore, FullPathsInOrderOfCreation) {
   EXPECT_NE(graph.find("net/op/conv2d/node"), -1) << "nodes stand in the store's scope";
 }
 
-TEST(VariableStore, ATakenNameIsRefused) {  // TUTORIAL G19
+// tests: G19
+TEST(VariableStore, ATakenNameIsRefused) {
   GraphBuilder builder;
   VariableStore store(builder);
   const auto conv = store.scope("conv");
@@ -82,6 +84,7 @@ TEST(VariableStore, ATakenNameIsRefused) {  // TUTORIAL G19
   EXPECT_EQ(store.variables().size(), 2u);
 }
 
+// tests: G19
 TEST(VariableStore, ReuseHandsOutTheSameVariable) {
   // TUTORIAL G19
   GraphBuilder builder;
@@ -155,6 +158,7 @@ TEST(VariableStore, MalformedAndUnknownNames) {
   EXPECT_EQ(store.variables().size(), 1u);
 }
 
+// tests: G18
 TEST(VariableStore, AssignSetsTheVariable) {
   // TUTORIAL G18: what a getter gives out cannot be assigned to, and the compiler says so.
   static_assert(Assignable<Variable>);
@@ -173,7 +177,8 @@ TEST(VariableStore, AssignSetsTheVariable) {
 
 // ---- Getters ----------------------------------------------------------------------------------------------------
 
-TEST(Getters, Float32Parameters) {  // TUTORIAL G17
+// tests: G17, N266
+TEST(Getters, Float32Parameters) {
   GraphBuilder builder;
   VariableStore store(builder);
   const auto scope = store.scope("net", float32_parameters());
@@ -202,6 +207,7 @@ TEST(Getters, Float32Parameters) {  // TUTORIAL G17
   EXPECT_TRUE(store.variables()[0].trainable);
 }
 
+// tests: G17, N265
 TEST(Getters, InnermostFirstAndGoneWithTheirScopes) {
   // TUTORIAL G17
   GraphBuilder builder;
@@ -261,6 +267,7 @@ TEST(Getters, AGetterMayOpenScopes) {
   EXPECT_EQ(names_of(store), Words{"s/kept/there/v"});
 }
 
+// tests: G47
 TEST(Getters, LayersPastTheGetterAreNotCounted) {  // TUTORIAL G47: a Keras layer's weights do not consult the scope
   GraphBuilder builder;
   VariableStore store(builder);
@@ -270,6 +277,7 @@ TEST(Getters, LayersPastTheGetterAreNotCounted) {  // TUTORIAL G47: a Keras laye
   EXPECT_EQ(store.getter_calls(), 0);
 }
 
+// tests: G47
 TEST(Getters, KerasLayersNeverAskThem) {  // TUTORIAL G47, through layers
   GraphBuilder builder;
   VariableStore store(builder);
@@ -291,7 +299,8 @@ TEST(Getters, KerasLayersNeverAskThem) {  // TUTORIAL G47, through layers
   EXPECT_EQ(store.variables().back().type.dtype, kFloat32);
 }
 
-TEST(Getters, GradientsReachTheFloat32Variable) {  // TUTORIAL G15
+// tests: G15
+TEST(Getters, GradientsReachTheFloat32Variable) {
   GraphBuilder builder;
   VariableStore store(builder);
   const auto scope = store.scope("net", float32_parameters());
@@ -311,6 +320,7 @@ TEST(Getters, GradientsReachTheFloat32Variable) {  // TUTORIAL G15
 
 // ---- First values -----------------------------------------------------------------------------------------------
 
+// tests: N267, N268
 TEST(InitialValue, Texts) {
   EXPECT_EQ(Initializer::zeros().text(), "zeros");
   EXPECT_EQ(Initializer::ones().text(), "ones");
@@ -321,6 +331,7 @@ TEST(InitialValue, Texts) {
   EXPECT_EQ(Initializer::uniform(-0.25, 3).text(), "uniform(-0.25, 3)");
 }
 
+// tests: N267, N268
 TEST(InitialValue, Fans) {
   const auto fans = [](const Shape& shape) { return std::pair(fans_of(shape).in, fans_of(shape).out); };
   EXPECT_EQ(fans({}), std::pair(1.0, 1.0));
@@ -329,6 +340,7 @@ TEST(InitialValue, Fans) {
   EXPECT_EQ(fans({2, 3, 5, 7}), std::pair(30.0, 42.0));
 }
 
+// tests: N267, N268
 TEST(InitialValue, Constants) {
   EXPECT_TRUE(initial_value(Initializer::zeros(), {kInt32, {3}}, "v", 1).same_bits(Tensor(kInt32, {3})));
   EXPECT_TRUE(initial_value(Initializer::ones(), {kFloat16, {2}}, "v", 1).same_bits(halves({1, 1})));

@@ -14,7 +14,8 @@ namespace {
 
 // ---- MIXED_PRECISION M05, M06: kernels -----------------------------------------------------------------------------
 
-TEST(Kernels, ExactThenRaiseThenReduce) {  // MIXED_PRECISION M05, M06
+// tests: M05, M06, N294
+TEST(Kernels, ExactThenRaiseThenReduce) {
   LogLines log;
   const KernelInfo half{"MatMul", {kFloat16, kFloat16}, {kFloat16}}, single{"MatMul", {kFloat32, kFloat32}, {kFloat32}},
       wide{"MatMul", {kFloat64, kFloat64}, {kFloat64}}, brain{"MatMul", {kBFloat16, kBFloat16}, {kBFloat16}};
@@ -48,7 +49,8 @@ TEST(Kernels, ExactThenRaiseThenReduce) {  // MIXED_PRECISION M05, M06
   EXPECT_TRUE(invalid([&] { choose(half, {}); }).ends_with("expected one of none"));
 }
 
-TEST(Kernels, AGraphOnADeviceWithoutFloat32Products) {  // MIXED_PRECISION M05
+// tests: M05
+TEST(Kernels, AGraphOnADeviceWithoutFloat32Products) {
   GraphBuilder b;
   const Port x = b.placeholder("x", kFloat32, {2, 2});
   const Port y = b.add("MatMul", {x, x}, {}, "net/MatMul");
@@ -85,7 +87,8 @@ TEST(Kernels, CastsTakeNamesThatAreFree) {
 
 // ---- MIXED_PRECISION M07, M08: to_float ----------------------------------------------------------------------------
 
-TEST(ToFloat, RecursiveAndTheLastCallWins) {  // MIXED_PRECISION M07
+// tests: M07
+TEST(ToFloat, RecursiveAndTheLastCallWins) {
   Manual net(4, 3);
   EXPECT_EQ(net.dense.compute_dtype(), std::nullopt);
   EXPECT_EQ(&net.to_float(kFloat16), &net);
@@ -103,6 +106,7 @@ TEST(ToFloat, RecursiveAndTheLastCallWins) {  // MIXED_PRECISION M07
             "cell '' has a cell 'dense' already; expected another name");
 }
 
+// tests: M07
 TEST(ToFloat, M07StrictCellsRefuseBFloat16) {
   constexpr const char* kText = "dst_type should inside float32 or float16.";
   Manual net(4, 3);
@@ -132,6 +136,7 @@ TEST(ToFloat, M07StrictCellsRefuseBFloat16) {
   EXPECT_EQ(mixed.cells()[0]->compute_dtype(), std::nullopt);
 }
 
+// tests: M07
 TEST(ToFloat, M07AStrictContextMakesItsCellsStrict) {
   constexpr const char* kText = "dst_type should inside float32 or float16.";
   for (const bool strict : {false, true}) {
@@ -164,7 +169,8 @@ Graph built(Cell& net, const Shape& x) {
   return b.build();
 }
 
-TEST(ToFloat, CastsStandAtEntryAndAtUse) {  // MIXED_PRECISION M07
+// tests: M07
+TEST(ToFloat, CastsStandAtEntryAndAtUse) {
   Manual net(4, 3);
   net.to_float(kFloat16);
   const auto low = dtypes(built(net, {2, 4}));
@@ -181,7 +187,8 @@ TEST(ToFloat, CastsStandAtEntryAndAtUse) {  // MIXED_PRECISION M07
   EXPECT_EQ(mixed.at("Relu"), kFloat32);
 }
 
-TEST(ToFloat, ACellWithoutItIsUnchanged) {  // MIXED_PRECISION M08
+// tests: M08
+TEST(ToFloat, ACellWithoutItIsUnchanged) {
   Manual plain(4, 3), single(4, 3);
   single.to_float(kFloat32);
   EXPECT_EQ(built(plain, {2, 4}), built(single, {2, 4}));
@@ -200,7 +207,8 @@ TEST(ToFloat, ACellWithoutItIsUnchanged) {  // MIXED_PRECISION M08
   EXPECT_NO_THROW(built(two, {2, 4}));
 }
 
-TEST(ToFloat, SequentialCellsAndSharedOnes) {  // MIXED_PRECISION M07
+// tests: M07
+TEST(ToFloat, SequentialCellsAndSharedOnes) {
   SequentialCell net;
   net.append<Dense>(4, 4);
   net.append<ReLU>();
@@ -241,7 +249,8 @@ TEST(ToFloat, ACellThatIsGoneIsNoPart) {
 
 // ---- MIXED_PRECISION M09, M10: steps and losses --------------------------------------------------------------------
 
-TEST(TrainOneStep, SensScalesGradientsExactly) {  // MIXED_PRECISION M09
+// tests: M09
+TEST(TrainOneStep, SensScalesGradientsExactly) {
   // Weight 0, loss w x: with SGD at rate 1 the new weight is minus the gradient, x sens.
   for (const double sens : {1.0, 1024.0, 0.5}) {
     Scalar net(times, 0);
@@ -277,7 +286,8 @@ TEST(TrainOneStep, EveryRunHasRandomBitsOfItsOwn) {
   EXPECT_EQ(step.last().step, 1);
 }
 
-TEST(WithLoss, CastsForLevelsOfSixteenBits) {  // MIXED_PRECISION M04, M10
+// tests: M04, M10
+TEST(WithLoss, CastsForLevelsOfSixteenBits) {
   for (const bool cast : {false, true}) {
     Manual net(4, 3);
     net.to_float(kFloat16);
@@ -300,7 +310,8 @@ TEST(WithLoss, CastsForLevelsOfSixteenBits) {  // MIXED_PRECISION M04, M10
 
 // ---- MIXED_PRECISION M12, M13: the step under a scale --------------------------------------------------------------
 
-TEST(LossScaleCell, TripleAndSkippedUpdates) {  // MIXED_PRECISION M12
+// tests: M12
+TEST(LossScaleCell, TripleAndSkippedUpdates) {
   Scalar net(times);
   TrainOneStepWithLossScaleCell step(net, sgd(0.5), std::make_shared<DynamicLossScaleUpdateCell>(16, 2, 2));
   LossScaleStep r = step(scalar_batch(0.25));
@@ -323,7 +334,8 @@ TEST(LossScaleCell, TripleAndSkippedUpdates) {  // MIXED_PRECISION M12
   EXPECT_EQ(step.parameter("w").value(0), 0.75);
 }
 
-TEST(LossScaleCell, ScaleSense) {  // MIXED_PRECISION M12
+// tests: M12
+TEST(LossScaleCell, ScaleSense) {
   Scalar net(times);
   for (const Shape& shape : {Shape{}, Shape{1}}) {
     TrainOneStepWithLossScaleCell step(net, sgd(0.5), Tensor::full(kFloat32, shape, 32));
@@ -351,7 +363,8 @@ TEST(LossScaleCell, ScaleSense) {  // MIXED_PRECISION M12
   EXPECT_TRUE(invalid([&] { both(scalar_batch(0.25)); }).starts_with("the scale times the optimizer's loss_scale is"));
 }
 
-TEST(LossScaleCell, OverflowByFlagOrByGradients) {  // MIXED_PRECISION M13
+// tests: M13
+TEST(LossScaleCell, OverflowByFlagOrByGradients) {
   // exp(100) is infinite in float32, but no gradient passes through it.
   const Scalar::Loss loss = [](GraphBuilder& b, Port w, Port x) {
     const Port infinite = b.add("StopGradient", {b.add("Exp", {x})});
@@ -401,7 +414,8 @@ double unscaled(DType dtype, double x, double scale) {
   return -step.parameter("w").value(0);
 }
 
-TEST(LossScaleCell, GradientsTimesTheReciprocalInTheirDtype) {  // MIXED_PRECISION M12
+// tests: M12
+TEST(LossScaleCell, GradientsTimesTheReciprocalInTheirDtype) {
   // In float16 1/1000 is 1049 x 2^-20, and 750 times that rounds to 1537/2048; in float32 it rounds to 3/4 + 2^-24.
   EXPECT_EQ(unscaled(kFloat16, 0.75, 1000), 1537.0 / 2048);
   EXPECT_EQ(unscaled(kFloat32, 0.75, 1000), 0.75 + 0x1p-24);
@@ -410,7 +424,8 @@ TEST(LossScaleCell, GradientsTimesTheReciprocalInTheirDtype) {  // MIXED_PRECISI
   EXPECT_EQ(unscaled(kFloat32, 0.5, 60000), 0.5);
 }
 
-TEST(LossScaleCell, GradientsArriveUnscaledInTheirDtype) {  // MIXED_PRECISION M12
+// tests: M12
+TEST(LossScaleCell, GradientsArriveUnscaledInTheirDtype) {
   // Through float16: 1.2 x 1024 is exact there once 1.2 is rounded, and 1/1024 takes it back in float32.
   const Scalar::Loss loss = [](GraphBuilder& b, Port w, Port x) {
     const Port half =
@@ -430,7 +445,8 @@ TEST(LossScaleCell, GradientsArriveUnscaledInTheirDtype) {  // MIXED_PRECISION M
 
 // ---- MIXED_PRECISION M14: gradients of the user's own --------------------------------------------------------------
 
-TEST(CustomGradients, DtypesAreChecked) {  // MIXED_PRECISION M14
+// tests: M14
+TEST(CustomGradients, DtypesAreChecked) {
   GraphBuilder b;
   VariableStore store(b);
   CellBuild build{store, true};

@@ -25,6 +25,7 @@ Batch channels_last(const Batch& batch) {
   return moved;
 }
 
+// tests: M01
 TEST(Images, M01TenEpochsOfThePageUnderO2) {
   // 1024 samples [1, 32, 32] of noise in batches of 32, and the manager that the level brings.
   LeNet5 network(DataFormat::kNCHW);
@@ -92,6 +93,7 @@ struct TwoChannels : Cell {
   }
 };
 
+// tests: M01
 TEST(Images, M01ChannelsFirstGivesTheBitsOfChannelsLast) {
   for (const AmpLevel level : {AmpLevel::kO0, AmpLevel::kO1, AmpLevel::kO2, AmpLevel::kO3}) {
     TwoChannels first(DataFormat::kNCHW), last(DataFormat::kNHWC);
@@ -118,6 +120,7 @@ TEST(Images, M01ChannelsFirstGivesTheBitsOfChannelsLast) {
   }
 }
 
+// tests: M01
 TEST(Images, M01WhatFlattenSeesIsPermuted) {
   // Small whole numbers, whose sums are exact in any order: the dense weights of [c, h, w] are those of [h, w, c] under
   // the permutation of the features, and so is what they become.
@@ -171,6 +174,7 @@ TEST(Images, M01ChannelsFirstNeedsFourAxes) {
   EXPECT_EQ(said, "cell 'pool': x has shape [2,4,4]; expected [batch, channels, height, width]");
 }
 
+// tests: M01
 TEST(Images, M01CellsAreChannelsFirstUnlessToldOtherwise) {
   SequentialCell parent;
   Conv2d first(parent, "first", 3, 4, 3), last(parent, "last", 3, 4, 3, {.data_format = DataFormat::kNHWC});

@@ -33,6 +33,7 @@ Context on(std::vector<KernelInfo> kernels, LogLines& log, Context::Mode mode = 
   return context;
 }
 
+// tests: M05, M06
 TEST(TrainingKernels, M05M06Float32NodesOnHalfProducts) {
   for (const auto mode : {Context::Mode::kGraph, Context::Mode::kPynative}) {
     Line net;
@@ -94,7 +95,8 @@ std::pair<std::vector<double>, std::vector<double>> weights(ByHand& net, const C
   return {model.step().parameter("conv/weight").values(), model.predict(norm_batch().images).values()};
 }
 
-TEST(TrainingKernels, M05ReducedIsWhatCastsByHandGive) {  // MIXED_PRECISION M06
+// tests: M05, M06
+TEST(TrainingKernels, M05ReducedIsWhatCastsByHandGive) {
   ByHand cast, reduced, plain;
   for (Cell* product : {static_cast<Cell*>(&cast.conv), static_cast<Cell*>(&cast.fc)})
     product->to_float(kFloat16).set_output(kFloat32);
@@ -111,6 +113,7 @@ TEST(TrainingKernels, M05ReducedIsWhatCastsByHandGive) {  // MIXED_PRECISION M06
   EXPECT_EQ(log.count("MatMul '"), 3 + 1);
 }
 
+// tests: M05
 TEST(TrainingKernels, M05HalfNodesOnFloat32Products) {
   NormNet net;
   SoftmaxCrossEntropyWithLogits loss(true, Reduction::kMean);
@@ -128,6 +131,7 @@ TEST(TrainingKernels, M05HalfNodesOnFloat32Products) {
   EXPECT_EQ(types.at("fc/BiasAdd"), kFloat16);
 }
 
+// tests: M05
 TEST(TrainingKernels, M05TheUpdateRunsOnTheDeviceToo) {
   Scalar net(times);
   LogLines log;
@@ -147,6 +151,7 @@ TEST(TrainingKernels, M05TheUpdateRunsOnTheDeviceToo) {
                           [](const Node& n) { return n.op == "Mul"; }));
 }
 
+// tests: M05
 TEST(TrainingKernels, M05WithoutAKernelNothingIsTrained) {
   Line net;
   LogLines log;

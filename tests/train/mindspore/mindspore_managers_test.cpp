@@ -39,7 +39,8 @@ struct DeviceModel : ScaleModel {
   }
 };
 
-TEST(Managers, VectorsOfTheTable) {  // MIXED_PRECISION M11
+// tests: M11
+TEST(Managers, VectorsOfTheTable) {
   const auto scales = [](const std::string& steps, auto&& machine, const auto& update) {
     std::vector<double> all;
     for (const char c : steps) {
@@ -56,7 +57,8 @@ TEST(Managers, VectorsOfTheTable) {  // MIXED_PRECISION M11
   }
 }
 
-TEST(Managers, HostAndDeviceAgreeOnAllShortSequences) {  // MIXED_PRECISION M11
+// tests: M11
+TEST(Managers, HostAndDeviceAgreeOnAllShortSequences) {
   for (const int64_t window : {1, 2, 3, 5})
     for (int sequence = 0; sequence < 1 << 12; ++sequence) {
       DynamicLossScaleManager manager(8, 2, window);
@@ -76,7 +78,8 @@ TEST(Managers, HostAndDeviceAgreeOnAllShortSequences) {  // MIXED_PRECISION M11
     }
 }
 
-TEST(Managers, DefaultsAndErrors) {  // MIXED_PRECISION M11
+// tests: M11
+TEST(Managers, DefaultsAndErrors) {
   const DynamicLossScaleManager dynamic;
   EXPECT_EQ(dynamic.get_loss_scale(), 0x1p24f);
   EXPECT_TRUE(dynamic.get_drop_overflow_update());
@@ -110,6 +113,7 @@ TEST(Managers, DefaultsAndErrors) {  // MIXED_PRECISION M11
   EXPECT_EQ(cell.get_loss_scale(), 1);
 }
 
+// tests: M11
 TEST(Managers, M11StrictOnesTakeWhatMindSporeTakes) {
   // Every positive factor; the models count as MindSpore's sources do.
   for (const double factor : {1.0, 0.5, 2.0, 4.0})
@@ -147,6 +151,7 @@ TEST(Managers, M11StrictOnesTakeWhatMindSporeTakes) {
   EXPECT_TRUE(invalid([] { DynamicLossScaleManager(16, 2, 0, true); }).find("window is 0") != std::string::npos);
 }
 
+// tests: M11
 TEST(Managers, M11AStrictScaleHasNoCap) {
   DynamicLossScaleManager strict(0x1p126, 2, 1, true), ours(0x1p126, 2, 1);
   for (int i = 0; i < 3; ++i) {

@@ -78,6 +78,7 @@ Trained trained(AmpModelOptions options) {
   return t;
 }
 
+// tests: M15, N292
 TEST(Modes, M15PlannedWholeAndOperationByOperationGiveTheSameBits) {
   const Counting counting;
   for (const AmpLevel level : {AmpLevel::kO0, AmpLevel::kO1, AmpLevel::kO2, AmpLevel::kO3}) {
@@ -99,6 +100,7 @@ TEST(Modes, M15PlannedWholeAndOperationByOperationGiveTheSameBits) {
   }
 }
 
+// tests: M15
 TEST(Modes, M15EveryOperationCanBeLookedInto) {
   Scalar net(times);
   Context context;
@@ -150,6 +152,7 @@ struct Begun {
   }
 };
 
+// tests: M15
 TEST(Modes, M15AStepThatIsStoppedWasNotMade) {
   Begun uninterrupted(stochastic_model(Mode::kGraph, AmpLevel::kO2));
   const std::vector<std::string> after_one = tensors_of(uninterrupted.model);
@@ -190,6 +193,7 @@ TEST(Modes, M15AStepThatIsStoppedWasNotMade) {
   EXPECT_EQ(tensors_of(stopped.model), tensors_of(uninterrupted.model));
 }
 
+// tests: M15
 TEST(Modes, M15AGraphThatIsStoppedLeavesAveragesAlone) {
   AmpModelOptions options = stochastic_model(Mode::kGraph, AmpLevel::kO2);
   int64_t left = 1000000;
@@ -207,6 +211,7 @@ TEST(Modes, M15AGraphThatIsStoppedLeavesAveragesAlone) {
   EXPECT_NE(tensors_of(stopped.model), before);
 }
 
+// tests: M15
 TEST(Modes, M15PredictionsAreSeenAndStopped) {
   AmpModelOptions options = stochastic_model(Mode::kPynative, AmpLevel::kO3);
   std::vector<std::string> operations;
@@ -234,6 +239,7 @@ TEST(Modes, M15PredictionsAreSeenAndStopped) {
   EXPECT_EQ(model.predict(batch.images).values(), whole);
 }
 
+// tests: M15
 TEST(Modes, M15ExceptionsNameTheSameOperation) {
   const Scalar::Loss loss = [](GraphBuilder& b, Port w, Port x) {
     return b.add("AddV2", {w, b.add("Exp", {x}, {}, "too_much")});
@@ -254,6 +260,7 @@ TEST(Modes, M15ExceptionsNameTheSameOperation) {
   EXPECT_EQ(said[1], said[0]);
 }
 
+// tests: M15
 TEST(Modes, M15WhatAModeDoesNotHave) {
   Scalar net(times);
   const auto refused = [&](const Context& context) {

@@ -15,7 +15,8 @@ namespace {
 
 // ---- MIXED_PRECISION M01, TUTORIAL X14: LeNet5 under O2 ------------------------------------------------------------
 
-TEST(Model, LeNet5UnderO2) {  // MIXED_PRECISION M01
+// tests: M01, X14
+TEST(Model, LeNet5UnderO2) {
   LeNet5 network;
   SoftmaxCrossEntropyWithLogits loss(false, Reduction::kMean);
   AmpModelOptions options;
@@ -67,7 +68,8 @@ TEST(Model, LeNet5UnderO2) {  // MIXED_PRECISION M01
   EXPECT_TRUE(std::any_of(results.begin(), results.end(), [](const StepResult& r) { return r.applied; }));
 }
 
-TEST(Model, TheSameSeedGivesTheSameBits) {  // MIXED_PRECISION M01
+// tests: M01
+TEST(Model, TheSameSeedGivesTheSameBits) {
   const auto hashes = [](int threads) {
     LeNet5 network;
     SoftmaxCrossEntropyWithLogits loss(false, Reduction::kMean);
@@ -94,7 +96,8 @@ AmpModel norm_model(NormNet& network, SoftmaxCrossEntropyWithLogits& loss, const
   return AmpModel(network, &loss, momentum(), options);
 }
 
-TEST(Levels, WhatEachDoesToCellsAndLoss) {  // MIXED_PRECISION M01, M02, M04
+// tests: M01, M02, M04, X10
+TEST(Levels, WhatEachDoesToCellsAndLoss) {
   struct LevelRow {
     AmpLevel level;
     std::optional<bool> keep;
@@ -132,7 +135,8 @@ TEST(Levels, WhatEachDoesToCellsAndLoss) {  // MIXED_PRECISION M01, M02, M04
   }
 }
 
-TEST(Levels, O1RewritesTheForwardGraph) {  // MIXED_PRECISION M02
+// tests: M02, X10
+TEST(Levels, O1RewritesTheForwardGraph) {
   NormNet network;
   SoftmaxCrossEntropyWithLogits loss(true, Reduction::kMean);
   AmpModel model(network, &loss, momentum(), {.amp_level = AmpLevel::kO1});
@@ -151,7 +155,8 @@ TEST(Levels, O1RewritesTheForwardGraph) {  // MIXED_PRECISION M02
   EXPECT_GE(low, 4);
 }
 
-TEST(Levels, AutoAndTheTarget) {  // MIXED_PRECISION M15, M16
+// tests: M15, M16
+TEST(Levels, AutoAndTheTarget) {
   const auto level_on = [](const char* target) {
     NormNet network;
     SoftmaxCrossEntropyWithLogits loss(true);
@@ -167,7 +172,8 @@ TEST(Levels, AutoAndTheTarget) {  // MIXED_PRECISION M15, M16
   EXPECT_EQ(invalid([&] { level_on("TPU"); }), "device_target is 'TPU'; expected CPU, GPU or Ascend");
 }
 
-TEST(Levels, Overrides) {  // MIXED_PRECISION M02
+// tests: M02, X9
+TEST(Levels, Overrides) {
   AmpModelOptions o;
   o.set("keep_batchnorm_fp32", false).set("cast_model_type", kBFloat16);
   o.set("loss_scale_manager", std::shared_ptr<LossScaleManager>());
@@ -193,7 +199,8 @@ TEST(Levels, Overrides) {  // MIXED_PRECISION M02
 
 // ---- MIXED_PRECISION M03: phases -----------------------------------------------------------------------------------
 
-TEST(Phases, SevenStepsAndTheirDtypes) {  // MIXED_PRECISION M03
+// tests: M03
+TEST(Phases, SevenStepsAndTheirDtypes) {
   LeNet5 network;
   SoftmaxCrossEntropyWithLogits loss(false, Reduction::kMean);
   AmpModelOptions options;
@@ -258,7 +265,8 @@ TEST(Manual, SixtyFourLossesOfExactlyZeroWhileWeightsMove) {
 Batch numbered(int64_t i) { return {Tensor::full(kFloat32, {1}, static_cast<double>(i)), Tensor::full(kInt32, {}, 0)}; }
 std::vector<double> numbers(const Batch& b) { return b.images.values(); }
 
-TEST(Dataset, BatchesAndRepetitions) {  // MIXED_PRECISION M17
+// tests: M17
+TEST(Dataset, BatchesAndRepetitions) {
   GeneratorDataset page(numbered, 1024);
   EXPECT_EQ(page.size(), 1024);
   page.batch(32, true).repeat(1);
@@ -316,7 +324,8 @@ TEST(Dataset, BatchesAndRepetitions) {  // MIXED_PRECISION M17
   EXPECT_TRUE(invalid([&] { ragged.at(0); }).starts_with("dataset: data of sample 1 of a batch is float32 [2]"));
 }
 
-TEST(Accuracy, CountsRowsThatAreRight) {  // MIXED_PRECISION M18
+// tests: M18
+TEST(Accuracy, CountsRowsThatAreRight) {
   Accuracy accuracy;
   EXPECT_THROW(accuracy.eval(), std::runtime_error);
   const Tensor logits = tensor(kFloat32, {4, 3}, {1, 2, 3, 3, 3, 1, 0, -1, -2, std::nan(""), 5, 0});
@@ -332,7 +341,8 @@ TEST(Accuracy, CountsRowsThatAreRight) {  // MIXED_PRECISION M18
   EXPECT_TRUE(invalid([&] { accuracy.update(logits, Tensor(kInt32, {3})); }).starts_with("accuracy of logits [4,3]"));
 }
 
-TEST(Model, EvaluatesWithAveragesAndMetrics) {  // MIXED_PRECISION M18
+// tests: M18
+TEST(Model, EvaluatesWithAveragesAndMetrics) {
   NormNet network;
   SoftmaxCrossEntropyWithLogits loss(true, Reduction::kMean);
   AmpModelOptions options;
@@ -368,7 +378,8 @@ TEST(Model, EvaluatesWithAveragesAndMetrics) {  // MIXED_PRECISION M18
 // ---- MIXED_PRECISION M19, M20: the target, and who drops
 // ---------------------------------------------------------------------------------
 
-TEST(Model, OnACpuManagersWithAnUpdateCellOnlyWhereNotStrict) {  // MIXED_PRECISION M19
+// tests: M19, X9
+TEST(Model, OnACpuManagersWithAnUpdateCellOnlyWhereNotStrict) {
   constexpr const char* kText =
       "Only `loss_scale_manager=None` or `loss_scale_manager=FixedLossScaleManager(drop_overflow_update=False)`are "
       "supported on device `CPU`. ";
@@ -399,7 +410,8 @@ TEST(Model, OnACpuManagersWithAnUpdateCellOnlyWhereNotStrict) {  // MIXED_PRECIS
   }
 }
 
-TEST(Model, DroppingOrNot) {  // MIXED_PRECISION M20
+// tests: M20
+TEST(Model, DroppingOrNot) {
   for (const bool drop : {true, false}) {
     Scalar net(times);
     AmpModelOptions options;

@@ -213,7 +213,8 @@ TEST(SystemArithmetic, GraphcoresEstimatorSaturates) {
   EXPECT_EQ(preset_of(estimator.trainer().options().executor), Preset::kIpu);
 }
 
-TEST(SystemArithmetic, AScaleThatWouldSeeNoOverflowIsAnError) {  // N263
+// tests: N263
+TEST(SystemArithmetic, AScaleThatWouldSeeNoOverflowIsAnError) {
   TrainerOptions o = rig_options(LossScaleOptions::torch());
   o.executor.preset = Preset::kIpu;
   const std::string text =

@@ -17,6 +17,7 @@ enum class BlockFamily : uint8_t {
 };
 
 /// A block format for arrays. Names and texts of formats: report/block_format_names.h.
+// implements: N495
 struct BlockFormat {
   BlockFamily family = BlockFamily::kMx;
   Element element{FloatFormat::e4m3()};  ///< NVFP4 has e2m1
@@ -106,6 +107,7 @@ SOFTAMP_INLINE BlockScale nvfp4_block_scale(const Nvfp4Tensor& tensor, uint32_t 
 
 /// The scale of a block of greatest magnitude `amax`; `tensor`: nvfp4_tensor of the array, of kNvfp4 alone. Where the
 /// format chooses, the scale without a choice.
+// implements: N495
 SOFTAMP_GENERAL BlockScale block_scale(const BlockFormat& f, const Nvfp4Tensor& tensor, uint32_t amax) {
   switch (f.family) {
     case BlockFamily::kMx: return {mx_scale(f.element, amax, f.mx), 0, 0};
@@ -127,6 +129,7 @@ SOFTAMP_INLINE BlockScale block_scale(const BlockFormat& f, const Nvfp4Tensor& t
 }
 
 /// x as an element of a block with that scale.
+// implements: N495
 SOFTAMP_GENERAL Rounded block_code(const BlockFormat& f, const BlockScale& scale, uint32_t x, uint32_t random = 0) {
   switch (f.family) {
     case BlockFamily::kMx: return mx_code(f.element, scale.bits, x, f.mx, random);
@@ -142,6 +145,7 @@ SOFTAMP_GENERAL Rounded block_code(const BlockFormat& f, const BlockScale& scale
 }
 
 /// The value of a code in a block with that scale.
+// implements: N495
 SOFTAMP_GENERAL uint32_t block_value(const BlockFormat& f, const BlockScale& scale, uint64_t code) {
   switch (f.family) {
     case BlockFamily::kMx: return mx_value(f.element, scale.bits, code);

@@ -30,6 +30,7 @@
 namespace softamp::block {
 
 /// How products are summed; the name is in the comment.
+// implements: N485
 enum class DotMode : uint8_t {
   kExact,      ///< exact
   kFp32Chain,  ///< fp32_chain
@@ -39,6 +40,7 @@ enum class DotMode : uint8_t {
 };
 
 /// How a partial sum p of Hopper's is promoted into the sum y.
+// implements: N489
 enum class Promotion : uint8_t {
   kScalesFirst,  ///< scales_first: y = fma(RN32(x_a x_b), p, y). DeepGEMM.
   kPartnerLast,  ///< partner_last: y = fma(RN32(p x_a), x_b, y). TransformerEngine's reference for cuBLAS.
@@ -183,6 +185,7 @@ class Dot {
   }
 
   /// Brings a block's sum, or a partial one, into the sum.
+  // implements: N487
   SOFTAMP_APART void end_block() {
     if (open_ == 0) return;
     open_ = 0;
@@ -207,6 +210,7 @@ class Dot {
   SOFTAMP_INLINE Rounded fma(uint32_t x, uint32_t y) const { return fp::fma(FloatFormat::fp32(), x, y, sum_, s_); }
 
   /// d x y, rounded once where both scales are of 8 bits, else d RN32(x y).
+  // implements: N487
   SOFTAMP_INLINE Rounded scaled(uint32_t d, uint32_t x, uint32_t y) {
     if (fp32_scaled(a_) || fp32_scaled(b_)) return mul(d, through(mul(x, y)));
     const detail::Operand scale = product_of(fp32_operand(x), fp32_operand(y));

@@ -58,6 +58,7 @@ SOFTAMP_INLINE int term_exponent(const FloatFormat& f, const Exact& x) {
 
 /// A group of 32 products of FP8, FP6 or FP4 elements, each in its own format, and an fp32 accumulator. All
 /// significands have 3 fraction bits at most, those of e4m3.
+// implements: N489, N490
 class ScaledGroup {
  public:
   static constexpr int kLength = 32;
@@ -97,6 +98,7 @@ class ScaledGroup {
 /// exponent is that of the scales alone, even where products cancel; a sum whose products are all zero has none, nor
 /// has one with a scale of zero. With E the largest exponent, but at least -139, they and the accumulator are cut to
 /// multiples of 2^(E - 35) and summed exactly; the sum becomes fp32 toward zero.
+// implements: N491
 class Fp4Group {
  public:
   static constexpr int kLength = 64, kSum = 16;

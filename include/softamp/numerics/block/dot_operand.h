@@ -67,6 +67,7 @@ SOFTAMP_INLINE detail::Operand product_of(const detail::Operand& x, const detail
 }
 
 /// The value of a code as fp32: RN32(v(code) X), X from whole_scale. It is what dequantising gives.
+// implements: N486
 SOFTAMP_GENERAL uint32_t dequantised(const DotOperand& o, uint32_t whole, uint64_t code) {
   const detail::Operand x = product_of(element_operand(o.format.element, code), fp32_operand(whole));
   if (x.nan()) return static_cast<uint32_t>(nan_code(FloatFormat::fp32(), NanPattern::kQuiet));
@@ -75,6 +76,7 @@ SOFTAMP_GENERAL uint32_t dequantised(const DotOperand& o, uint32_t whole, uint64
 }
 
 /// Whether a sum into which only inner scales went lacks a factor.
+// implements: N488
 SOFTAMP_INLINE bool has_last_scale(const DotOperand& a, const DotOperand& b) {
   const bool tensors = a.format.family == BlockFamily::kNvfp4 || b.format.family == BlockFamily::kNvfp4;
   return tensors || a.scaled_last() || b.scaled_last();
@@ -82,6 +84,7 @@ SOFTAMP_INLINE bool has_last_scale(const DotOperand& a, const DotOperand& b) {
 
 /// That factor: RN32(RN32(A_a A_b) / (36 M_a M_b)) for two tensors of NVFP4 as TransformerEngine scales them, 7225344
 /// where both M are 448; else RN32(t_a t_b), t being RN32(A / (6 M)) for such a tensor, torchao's p, FP8's scale, or 1.
+// implements: N488
 SOFTAMP_GENERAL uint32_t last_scale(const DotOperand& a, uint32_t scale_a, const DotOperand& b, uint32_t scale_b) {
   using namespace detail32;
   if (a.transformer_engine() && b.transformer_engine())

@@ -23,14 +23,17 @@ enum class Beyond : uint8_t {
 };
 
 /// The fp32 code of a scale: byte 00 is 2^-127, a subnormal number of fp32, which no unit may flush.
+// implements: N445
 SOFTAMP_INLINE uint32_t fp32_code(uint32_t byte) {
   if (byte == kNan) return 0x7FC00000u;
   return byte == 0 ? 0x00400000u : byte << 23;
 }
 
 /// The scale 1 / 2^(b - 127); NaN's is NaN. FE's is 00, and FF would be 00's: there it is FE, the largest.
+// implements: N445
 SOFTAMP_INLINE uint32_t reciprocal(uint32_t byte) { return byte == kNan ? kNan : kLargest - byte; }
 
+// implements: N445
 SOFTAMP_INLINE uint32_t from_fp32(uint32_t code, Rounding rounding, Beyond beyond = Beyond::kToNan) {
   const uint32_t magnitude = code & 0x7FFFFFFFu, exponent = magnitude >> 23, fraction = magnitude & 0x7FFFFFu;
   if (magnitude > 0x7F800000u) return kNan;

@@ -6,6 +6,7 @@
 namespace softamp::block {
 
 /// The format of an element. Example: {kE2m1}; MX's INT8 is {{-6, -127, 127}}: code c stands for c 2^-6.
+// implements: N446
 struct Element {
   FloatFormat format{};
   FixedFormat fixed{};
@@ -41,6 +42,7 @@ struct Element {
 };
 
 /// The exact value of a code that is neither NaN nor infinite.
+// implements: N446
 SOFTAMP_INLINE Exact exact(const Element& e, uint64_t code) {
   if (!e.integer) return detail::unpack_finite(e.format, code & e.code_mask());
   const int bits = e.storage_bits();
@@ -57,6 +59,7 @@ SOFTAMP_GENERAL Rounded round(const Element& e, Exact x, const RoundingPolicy& p
 }
 
 /// The fp32 number `code`, times 2^shift times 3/4 where `three_quarters`, rounded once to an element.
+// implements: N446
 SOFTAMP_GENERAL Rounded round_fp32(const Element& e, uint32_t code, int shift, bool three_quarters,
                                    const RoundingPolicy& p, uint32_t random = 0) {
   const uint32_t magnitude = code & 0x7FFFFFFFu;
@@ -101,6 +104,7 @@ constexpr uint32_t kOne = 0x3F800000u, kLargest = 0x7F7FFFFFu, kInfinity = 0x7F8
 
 /// The greatest magnitude (an fp32 code) of n fp32 codes, at distances of `stride`. A NaN is greater than all, unless
 /// `nan_counts` is off: then NaNs are left out.
+// implements: N447
 SOFTAMP_INLINE uint32_t greatest_magnitude(const uint32_t* x, int n, bool nan_counts = true, int stride = 1) {
   uint32_t greatest = 0;
   for (int i = 0; i < n; ++i) {

@@ -8,6 +8,7 @@ namespace softamp::block {
 /// A fixed-point number between 2^-384 and 2^384 in limbs of 32 bits, whose carries wait until it is read. It holds
 /// every product of two elements of at most 8 bits with any fp32 numbers as scales, up to 2^35 of them, and an fp32
 /// number.
+// implements: N485
 class ExactSum {
  public:
   /// Adds the product of two operands.

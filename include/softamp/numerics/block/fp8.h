@@ -9,6 +9,7 @@ namespace softamp::block {
 
 /// How x is divided by its block's scale: three orders, which differ in single codes. M the largest number, A the
 /// greatest magnitude.
+// implements: N458
 enum class Fp8Rule : uint8_t {
   kTransformerEngine,  ///< x RN32(M / A); A = 0, infinite or NaN: factor 1.
   kDeepSeek,           ///< RN32(x / s), s = RN32(max(A, 1e-4) / M): DeepSeek-V3's kernel for inference.
@@ -34,6 +35,7 @@ struct Fp8Scale {
   uint32_t factor;
 };
 
+// implements: N457
 SOFTAMP_GENERAL Fp8Scale fp8_scale(const FloatFormat& f, uint32_t amax, const Fp8Rules& rules) {
   using namespace detail32;
   const uint32_t most = widened(f, f.max_finite_code());
@@ -55,6 +57,7 @@ SOFTAMP_GENERAL Fp8Scale fp8_scale(const FloatFormat& f, uint32_t amax, const Fp
 }
 
 /// One element of a block with that scale.
+// implements: N457
 SOFTAMP_GENERAL Rounded fp8_code(const FloatFormat& f, Fp8Scale scale, uint32_t x, const Fp8Rules& rules,
                                  uint32_t random = 0) {
   RoundingPolicy p = rules.rounding;
@@ -65,6 +68,7 @@ SOFTAMP_GENERAL Rounded fp8_code(const FloatFormat& f, Fp8Scale scale, uint32_t 
 }
 
 /// The value of a code as an fp32 code: RN32(v(code) decode).
+// implements: N459
 SOFTAMP_INLINE uint32_t fp8_value(const FloatFormat& f, uint32_t decode, uint64_t code) {
   return detail32::mul(detail32::widened(f, code & f.code_mask()), decode);
 }

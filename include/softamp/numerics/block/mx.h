@@ -14,6 +14,7 @@ namespace softamp::block {
 
 /// How the scale follows from A, the greatest magnitude of a block. 2^emax is the element's largest power of two, M its
 /// largest number.
+// implements: N448
 enum class ScaleRule : uint8_t {
   kFloor,         ///< OCP's: the power of two below A, over 2^emax. Elements may saturate (e2m1 from 7 2^k on).
   kCeil,          ///< the power of two above A, over 2^emax. Nothing saturates.
@@ -30,6 +31,7 @@ enum class ScaleRule : uint8_t {
 /// nan_poisons_block    [=true] a NaN makes the scale NaN; false: it counts as absent, and only its element is one
 /// three_quarters       [=false] elements are 3/4 x / X, so that stochastic rounding under kFloor never saturates; a
 ///                      product of two such blocks is to be multiplied by 16/9
+// implements: N450, N452
 struct MxRules {
   ScaleRule scale = ScaleRule::kFloor;
   RoundingPolicy rounding = RoundingPolicy::saturating();
@@ -38,6 +40,7 @@ struct MxRules {
   bool three_quarters = false;
 
   /// microxcaling: its rule of the scale, ties away from zero, no -0.
+  // implements: N451
   static SOFTAMP_INLINE MxRules microxcaling(RoundingMode mode = RoundingMode::kNearestAway) {
     MxRules rules;
     rules.scale = ScaleRule::kMicroxcaling;
@@ -51,6 +54,7 @@ namespace detail_mx {
 
 /// floor(RN32(log2 A)) of a finite A > 0: A = (1 - n 2^-24) 2^k counts as 2^k where n 2^-24 / ln 2 is at most half the
 /// distance of fp32's numbers beside k.
+// implements: N451
 SOFTAMP_INLINE int microxcaling_exponent(uint32_t amax) {
   const Exact a = detail::unpack_finite(kFp32, amax);
   const int zeros = detail::countl_zero(a.significand);
@@ -69,6 +73,7 @@ SOFTAMP_INLINE uint32_t clamped(int byte) { return static_cast<uint32_t>(byte < 
 }  // namespace detail_mx
 
 /// The scale of a block whose greatest magnitude is `amax` (an fp32 code, sign 0). Zero gives 00.
+// implements: N448
 SOFTAMP_GENERAL uint32_t mx_scale(const Element& e, uint32_t amax, const MxRules& rules) {
   using namespace detail32;
   if (amax > kInfinity) return e8m0::kNan;
@@ -96,6 +101,7 @@ SOFTAMP_GENERAL uint32_t mx_scale(const Element& e, uint32_t amax, const MxRules
 }
 
 /// One element of a block with that scale. Flags: those of the rounding; invalid where a NaN has no code.
+// implements: N449
 SOFTAMP_GENERAL Rounded mx_code(const Element& e, uint32_t scale, uint32_t x, const MxRules& rules,
                                 uint32_t random = 0) {
   RoundingPolicy p = rules.rounding;
@@ -106,6 +112,7 @@ SOFTAMP_GENERAL Rounded mx_code(const Element& e, uint32_t scale, uint32_t x, co
 }
 
 /// v(code) X as an fp32 code, rounded to nearest even where fp32 lacks it (above 2^128 it is infinite).
+// implements: N452
 SOFTAMP_GENERAL uint32_t mx_value(const Element& e, uint32_t scale, uint64_t code) {
   const uint32_t nan = static_cast<uint32_t>(nan_code(kFp32, NanPattern::kQuiet));
   code &= e.code_mask();
@@ -125,6 +132,7 @@ struct MxBlock {
 
 /// Quantises the n fp32 codes at `x`: their scale, and codes[i]. Fewer than 32 elements, as at the end of a row, are a
 /// block like any other. words: a random word for each, of a stochastic rounding.
+// implements: N447
 SOFTAMP_INLINE MxBlock mx_quantize(const Element& e, const uint32_t* x, int n, uint8_t* codes, const MxRules& rules,
                                    const uint32_t* words = nullptr) {
   MxBlock block{mx_scale(e, greatest_magnitude(x, n, rules.nan_poisons_block), rules), 0};

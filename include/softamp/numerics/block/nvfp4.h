@@ -7,6 +7,7 @@
 namespace softamp::block {
 
 /// Whose arithmetic makes the scales.
+// implements: N455
 enum class Nvfp4Rule : uint8_t {
   kTransformerEngine,  ///< S = 2688 / A of the tensor; block scale A_b (S/6); 00 is a scale, and what it scales is
                        ///< lost.
@@ -15,6 +16,7 @@ enum class Nvfp4Rule : uint8_t {
 };
 
 /// How the better of two scales is found, one that takes a block's greatest magnitude to 6, one that takes it to 4.
+// implements: N469
 enum class FourOverSix : uint8_t {
   kNone,  ///< no choice: to 6
   kMae,   ///< the lesser sum of absolute errors; 6 where they are equal
@@ -27,6 +29,7 @@ enum class FourOverSix : uint8_t {
 /// rounding             of elements; all saturate
 /// nan_poisons_block    [=true] a NaN in a block makes its scale NaN, one in the tensor every scale; false: it counts
 ///                      as absent, and becomes the largest number, 6
+// implements: N456
 struct Nvfp4Rules {
   Nvfp4Rule rule = Nvfp4Rule::kTransformerEngine;
   FourOverSix four_over_six = FourOverSix::kNone;
@@ -55,6 +58,7 @@ constexpr uint32_t kSix = 0x40C00000u, kLargestScale = 0x43E00000u, kLeastScale 
 }  // namespace detail_nvfp4
 
 /// The scales of a tensor whose greatest magnitude is `amax`.
+// implements: N453
 SOFTAMP_GENERAL Nvfp4Tensor nvfp4_tensor(uint32_t amax, const Nvfp4Rules& rules) {
   using namespace detail32;
   using namespace detail_nvfp4;
@@ -70,6 +74,7 @@ SOFTAMP_GENERAL Nvfp4Tensor nvfp4_tensor(uint32_t amax, const Nvfp4Rules& rules)
 }
 
 /// The e4m3 code of a block's scale, from its greatest magnitude. NaN: 7F.
+// implements: N453
 SOFTAMP_GENERAL uint32_t nvfp4_scale(const Nvfp4Tensor& tensor, uint32_t amax, const Nvfp4Rules& rules) {
   using namespace detail32;
   using namespace detail_nvfp4;
@@ -85,6 +90,7 @@ SOFTAMP_GENERAL uint32_t nvfp4_scale(const Nvfp4Tensor& tensor, uint32_t amax, c
 }
 
 /// What elements are multiplied by, from the scale of their block.
+// implements: N454
 SOFTAMP_GENERAL uint32_t nvfp4_factor(const Nvfp4Tensor& tensor, uint32_t scale, const Nvfp4Rules& rules) {
   using namespace detail32;
   const uint32_t value = widened(kE4m3, scale & 0x7F);
@@ -93,6 +99,7 @@ SOFTAMP_GENERAL uint32_t nvfp4_factor(const Nvfp4Tensor& tensor, uint32_t scale,
 }
 
 /// One element: RN32(x factor), rounded.
+// implements: N454
 SOFTAMP_GENERAL Rounded nvfp4_code(uint32_t factor, uint32_t x, const Nvfp4Rules& rules, uint32_t random = 0) {
   if (factor > detail32::kInfinity) return {0, 0};  // a scale that is NaN says it all
   RoundingPolicy p = rules.rounding;
@@ -103,6 +110,7 @@ SOFTAMP_GENERAL Rounded nvfp4_code(uint32_t factor, uint32_t x, const Nvfp4Rules
 }
 
 /// What a block's codes are multiplied by: RN32(RN32(v(scale) A) RN32(1/(6 M))); torchao RN32(v(scale) p).
+// implements: N454
 SOFTAMP_GENERAL uint32_t nvfp4_decode_factor(const Nvfp4Tensor& tensor, uint32_t scale, const Nvfp4Rules& rules) {
   using namespace detail32;
   const uint32_t value = widened(kE4m3, scale & 0x7F);
@@ -110,6 +118,7 @@ SOFTAMP_GENERAL uint32_t nvfp4_decode_factor(const Nvfp4Tensor& tensor, uint32_t
   return mul(mul(value, tensor.amax), div(kOne, rules.largest_product()));
 }
 /// The value of a code as an fp32 code.
+// implements: N454
 SOFTAMP_INLINE uint32_t nvfp4_value(uint32_t decode_factor, uint64_t code) {
   return detail32::mul(detail32::widened(kE2m1, code & 0xF), decode_factor);
 }
@@ -118,6 +127,7 @@ SOFTAMP_INLINE uint32_t nvfp4_value(uint32_t decode_factor, uint64_t code) {
 /// greatest magnitude. With d = RN32(RN32(A_b / 6) S): the scales of d and of RN32(1.5 d); the error of an element is
 /// RN32(y - x), y = RN32(RN32(v(q) v(scale) A) / (6 M)); a row's errors are added in fp32 from its first element on,
 /// the rows' sums as a tree over 16 of them: r and r + 8, then r + 4, r + 2, r + 1.
+// implements: N469
 template <class At>
 SOFTAMP_GENERAL uint32_t nvfp4_better_scale(const Nvfp4Tensor& tensor, uint32_t amax, const Nvfp4Rules& rules,
                                             uint64_t rows, uint64_t n, const At& x) {

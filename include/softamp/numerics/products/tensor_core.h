@@ -25,6 +25,7 @@
 namespace softamp {
 
 /// What a fused group's sum becomes.
+// implements: N476
 enum class TensorCoreResult : uint8_t {
   kSingle,  ///< fp32, toward zero.
   kHalf,    ///< fp16, to nearest even; C is fp16, too.
@@ -32,6 +33,7 @@ enum class TensorCoreResult : uint8_t {
 };
 
 /// Which products make a group, and where C comes in.
+// implements: N477
 enum class TensorCoreOrder : uint8_t {
   kChain,  ///< each group takes the next products and the sum so far: the first of them C.
   kPairs,  ///< two groups to a step, of the products with k mod 4 < 2 and of the others, from +0; C last, to nearest.
@@ -88,6 +90,7 @@ SOFTAMP_INLINE TensorCoreFamily tensor_core_family(Accumulator a) {
 /// The instruction of a family for operands of `format` with an fp32 accumulator; group 0 where it has none, or `a` is
 /// no tensor core. fp32 stands for tf32: the instruction reads fp32 codes, and truncates them to 10 fraction bits.
 /// halves: the fp16 accumulator, only for operands of fp16 and of 8 bits.
+// implements: N109, N326, N476
 SOFTAMP_INLINE TensorCore tensor_core(Accumulator a, const FloatFormat& format, bool halves = false) {
   const bool tf32 = format == FloatFormat::fp32() || format == FloatFormat::tf32();
   const bool f8 = format == FloatFormat::e4m3() || format == FloatFormat::e5m2();
@@ -104,6 +107,7 @@ SOFTAMP_INLINE TensorCore tensor_core(Accumulator a, const FloatFormat& format, 
 /// What a tensor core that is fed `format` reads of an operand: the fp32 code of the nearest number of that format,
 /// ties to even, the greatest where it is too large. Infinities and NaNs stay as they are. tf32 (fp32) stays, too:
 /// tensor_core_term truncates it.
+// implements: N479
 SOFTAMP_GENERAL uint32_t tensor_core_operand(const FloatFormat& format, uint32_t code) {
   const FloatFormat single = FloatFormat::fp32();
   const int m = format.mantissa_bits();
@@ -141,6 +145,7 @@ struct TensorCoreTerm {
   int16_t exponent;
 };
 /// The exponent of a zero operand: its products have an exponent below every floor.
+// implements: N328
 inline constexpr int kTensorCoreZero = -1000;
 
 /// The operand whose fp32 code is `code`: exact except for tf32, which is truncated toward zero.
@@ -185,6 +190,7 @@ SOFTAMP_INLINE uint32_t round_to_fp16(int64_t sum, int exponent) {
 
 /// The sum of two numbers of one format, fp16 or fp32, to nearest even; both may be infinite, not with two signs. A
 /// zero is +0.
+// implements: N477
 SOFTAMP_INLINE uint32_t add_nearest(const FloatFormat& f, uint32_t x, uint32_t y) {
   if (f.is_infinity(x)) return x;
   if (f.is_infinity(y)) return y;
@@ -220,6 +226,7 @@ SOFTAMP_INLINE uint32_t tensor_core_single(uint32_t half) {
 }
 
 /// The fp16 code of the C that an fp16 accumulator begins with: the fp32 number rounded to nearest even.
+// implements: N480
 SOFTAMP_INLINE uint32_t tensor_core_half(uint32_t single) {
   const uint32_t sign = single >> 16 & 0x8000, magnitude = single & 0x7FFFFFFF;
   if (magnitude > 0x7F800000) return 0x7FFF;
@@ -232,6 +239,7 @@ SOFTAMP_INLINE uint32_t tensor_core_half(uint32_t single) {
 
 /// One fused group of finite terms: `count` products p[i] 2^(e[i] - 2 m), m the mantissa bits of the operands, and
 /// the finite accumulator c (a code of fp32, or of fp16 where that is the result). An infinity says overflow.
+// implements: N109, N328
 SOFTAMP_INLINE uint32_t fused_sum(const TensorCore& t, const int32_t* p, const int32_t* e, int count, uint32_t c) {
   const bool halves = t.result == TensorCoreResult::kHalf;
   const int c_bits = halves ? 10 : 23;
@@ -265,6 +273,7 @@ SOFTAMP_INLINE uint32_t fused_sum(const TensorCore& t, const int32_t* p, const i
 
 /// A group (0, 1) of a step of TensorCoreOrder::kPairs: those of `count` products, in ascending k, that are in it, and
 /// the finite sum so far. An infinity says overflow.
+// implements: N477
 SOFTAMP_INLINE uint32_t pair_group_sum(const TensorCore& t, const int32_t* p, const int32_t* e, int count, int group,
                                        uint32_t sum) {
   int32_t some_p[16] = {}, some_e[16] = {};
@@ -275,6 +284,7 @@ SOFTAMP_INLINE uint32_t pair_group_sum(const TensorCore& t, const int32_t* p, co
 }
 
 /// One step of the chain over finite terms: at most t.step() products, as fused_sum takes them, and C.
+// implements: N477
 SOFTAMP_INLINE uint32_t fused_step(const TensorCore& t, const int32_t* p, const int32_t* e, int count, uint32_t c) {
   if (t.order == TensorCoreOrder::kChain) return fused_sum(t, p, e, count, c);
   const FloatFormat f = t.result == TensorCoreResult::kHalf ? FloatFormat::fp16() : FloatFormat::fp32();
@@ -285,6 +295,7 @@ SOFTAMP_INLINE uint32_t fused_step(const TensorCore& t, const int32_t* p, const 
 
 /// One step of the chain, special values included. NaN (0x7FFFFFFF, in fp16 0x7FFF) if a term is NaN, for Inf 0 and
 /// Inf - Inf; else an infinite term gives its infinity.
+// implements: N109, N110
 class FusedGroup {
  public:
   SOFTAMP_INLINE int count() const { return count_; }

@@ -27,7 +27,7 @@ PLANTED = [
     ("check_snippets", "README.md", "find_package(softamp 0.1 ", "find_package(softamp 9.1 ",
      "find_package(softamp 9.1"),
     ("check_snippets", "README.md", "softamp::softamp)", "softamp::all)", "softamp::all is not in"),
-    ("check_glossary", "docs/GLOSSARY.md", "`graph/trace.h`", "`graph/traces.h`", "there is no graph/traces.h"),
+    ("check_glossary", "docs/GLOSSARY.md", "`tests/planted`", "`tests/plants`", "there is no tests/plants"),
     ("check_options_of_cmake", "docs/BUILDING.md", "| `SOFTAMP_FUZZ`", "| `SOFTAMP_FUZZY`", "no option SOFTAMP_FUZZY"),
     ("check_options_of_cmake", "docs/BUILDING.md", "| `SOFTAMP_FUZZ`", "| `SOFTAMP_FUZZY`", "SOFTAMP_FUZZ of CMake"),
     ("check_unrun", "README.md", "bash examples/quickstart.sh", "bash examples/quick.sh", "no file examples/quick.sh"),

@@ -157,6 +157,7 @@ void segment_sums(Suite& suite) {
 
 /// Indices out of range: the same words from either engine, the lowest place first, also where an exception of an
 /// earlier operation comes before, or one of a later would have come after.
+// tests: N303
 void refusals(Suite& suite) {
   const auto run = [&](const std::string& name, const std::function<void(Maker&)>& build, bool stops) {
     if (!suite.wants("refused " + name)) return;

@@ -74,7 +74,7 @@ TEST(Accumulators, ChangeSums) {
 }
 
 /// The preset of the IPU flushes fp32 subnormals; a tensor core does not, of operands, C and results.
-// tests: N100, N102, N108
+// tests: N100
 TEST(Accumulators, BringTheirOwnHandlingOfSubnormals) {
   const auto product = [](DType type, Accumulator accumulator, double a, double b, double c, bool reference) {
     GraphBuilder g;

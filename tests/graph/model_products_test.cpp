@@ -51,6 +51,7 @@ void check(const std::string& op, const ProductCase& c, DType t, Data data, uint
                   statistics);
 }
 
+// tests: N100, N102
 TEST(ModelProducts, FloatPartials) {
   Mixer mix(1);
   for (const DType t : kFloats)
@@ -74,6 +75,7 @@ TEST(ModelProducts, Batches) {
       for (size_t i = 0; i < cases.size(); ++i) check("BatchMatMulV2", cases[i], t, Data::kMiddle, i, nullptr, mode);
 }
 
+// tests: N103
 TEST(ModelProducts, HalfPartials) {
   Mixer mix(2);
   for (const Mode& mode : kModes)
@@ -92,7 +94,6 @@ TEST(ModelProducts, HalfPartials) {
 }
 
 /// Small integers: every sum is exact in fp32 and in fp16, so all ways give the one result.
-// tests: N103
 TEST(ModelProducts, IntegersAreExact) {
   Mixer mix(3);
   for (const DType t : kFloats)
@@ -194,6 +195,7 @@ class ModelProductRows : public RowTest<ProductRow> {};
 INSTANTIATE_TEST_SUITE_P(Rows, ModelProductRows, ::testing::ValuesIn(named(product_rows())), kNameOfRow);
 
 /// Against the model and bit for bit.
+// tests: N101, N111
 TEST_P(ModelProductRows, Agree) {
   const ProductRow& row = this->row();
   uint64_t seed = 40 * GetParam().number;

@@ -255,6 +255,7 @@ TEST(Vectors, HalfPartialsOfAWiderResultAreIgnoredWithAWarning) {
   EXPECT_TRUE(warnings.empty());
 }
 
+// tests: N108
 TEST(Vectors, DisableSRForAMPVerticesRoundsProductsToNearest) {
   GraphBuilder b;
   const Port x = b.placeholder("x", DType::kFloat16, {32, 32});

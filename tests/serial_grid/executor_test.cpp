@@ -199,7 +199,6 @@ TEST_F(ExecutorOnBoth, XoroshiroInTheOrderOfTheHardware) {
   });
 }
 
-// tests: N303
 TEST_F(ExecutorOnBoth, WhatIsRefusedIsRefusedInTheSameWords) {
   const std::string text = said_on_both([](const std::string& backend) {
     const auto e = make_executor(busy_graph(), on(backend));

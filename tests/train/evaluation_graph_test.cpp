@@ -59,6 +59,7 @@ TEST(EvaluationGraph, IsThereWhereItIsAnother) {
   EXPECT_TRUE(alike.graph == plain.graph);
 }
 
+// tests: N280
 TEST(EvaluationGraph, IsWhatTheTrainerEvaluates) {
   for (const bool passed : {false, true}) {
     int passes = 0;
@@ -102,7 +103,6 @@ TEST(EvaluationGraph, OfLayersAsKerasHasTheLossesOfRegularizers) {
   EXPECT_TRUE(*asks.model().evaluation == plain.model().graph);
 }
 
-// tests: N280
 TEST(EvaluationGraph, HasTheVariablesOfTraining) {
   const auto refused = [](const Network& network) {
     return refusal<std::invalid_argument>([&] { build_model(network, rig_model()); });

@@ -41,7 +41,7 @@ Averages averages_of(const Trainer& trainer, int replica = 0) {
 // Of 3 and 5: mean 4, variance 1, unbiased 2; a quarter of them moves 0 and 1.
 constexpr Averages kOnce{1, 1.25}, kTwice{1.75, 1.4375};
 
-// tests: N271, N280
+// tests: N271
 TEST(MovingAverages, MoveByEveryStep) {
   Trainer trainer(two_numbers(), rig_options());
   trainer.step(numbers(3, 5));
@@ -56,6 +56,7 @@ TEST(MovingAverages, MoveByEveryStep) {
   EXPECT_FALSE(as_before.model().evaluation);
 }
 
+// tests: N280
 TEST(MovingAverages, NormaliseInEvaluation) {
   Trainer trainer(two_numbers(), rig_options());
   trainer.set_variable("bn/moving_mean", Tensor::full(DType::kFloat32, {1}, 4));

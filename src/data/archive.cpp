@@ -18,7 +18,6 @@ namespace softamp::archive {
 
 namespace {
 
-constexpr uint64_t kMostPacked = uint64_t{1} << 31;
 constexpr size_t kPiece = size_t{1} << 18;
 
 constexpr std::array<std::array<uint32_t, 256>, 8> crc_tables() {
@@ -85,8 +84,8 @@ std::vector<std::byte> read_as_it_stands(const std::filesystem::path& file, uint
   return bytes;
 }
 
-Source::Source(const std::filesystem::path& file)
-    : name_(file.string()), own_(read_as_it_stands(file, kMostPacked)), packed_(own_) {
+Source::Source(const std::filesystem::path& file, uint64_t most_packed)
+    : name_(file.string()), own_(read_as_it_stands(file, most_packed)), packed_(own_) {
   open();
 }
 
@@ -132,7 +131,7 @@ std::vector<std::byte> Source::read(uint64_t count) {
 }
 
 std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes, uint64_t most_inflation) {
-  Source source(file);
+  Source source(file, most_bytes);  // the size is compared before a byte is read
   const uint64_t packed = source.packed_bytes();
   const bool by_inflation = source.gzipped() && packed < most_bytes / most_inflation;
   const uint64_t most = by_inflation ? packed * most_inflation : most_bytes;

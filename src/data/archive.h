@@ -31,8 +31,8 @@ struct Entry {
 /// name ends in ".gz" must be gzipped.
 class Source {
  public:
-  /// Reads the file, still packed, into memory: at most 2^31 bytes.
-  explicit Source(const std::filesystem::path& file);
+  /// Reads the file, still packed, into memory: at most most_packed bytes [=2^31].
+  explicit Source(const std::filesystem::path& file, uint64_t most_packed = uint64_t{1} << 31);
   /// `packed` outlives the source; `name` stands for the file in errors.
   Source(std::span<const std::byte> packed, std::string name);
   ~Source();

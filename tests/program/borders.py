@@ -36,6 +36,10 @@ class Checks:
         (self.folder / "t.txt.gz").write_bytes(packed)
         self.run("train", "--set", "network=gpt_tiny", "--data", "t.txt.gz", "--steps", "1", code=2,
                  says=f"t.txt.gz: unpacks to more than the {64 * len(packed)} bytes")
+        with open(self.folder / "large.txt", "wb") as file:
+            file.truncate((1 << 30) + 1)
+        self.run("train", "--set", "network=gpt_tiny", "--data", "large.txt", "--steps", "1", code=2,
+                 says="has 1073741825 bytes; expected at most 1073741824")
         network = {"softamp_network": 1, "input": {"kind": "image", "shape": [28, 28, 1]},
                    "output": {"kind": "classes", "count": 10},
                    "layers": [{"type": "flatten"}, {"type": "repeat", "times": 3000, "layers": [

@@ -208,7 +208,8 @@ double seconds_of_bulk_round(nb::handle x, nb::handle out, nb::handle format, nb
 }
 
 /// Codes to numbers: the format is that of the dtype, or is named.
-nb::object widen(nb::handle codes, nb::handle format, bool wide, nb::handle out, nb::handle threads) {
+nb::object widen(nb::handle codes, nb::handle format, nb::handle as_float64, nb::handle out, nb::handle threads) {
+  const bool wide = truth(as_float64, "wide");
   const Array in(codes, "codes");
   FloatFormat from = in.format();
   if (!format.is_none()) from = format_from(format);
@@ -264,8 +265,8 @@ void bind_round(nb::module_& m) {
       },
       nb::arg("x").none());
   m.def("seconds_of_bulk_round", seconds_of_bulk_round);
-  m.def("widen", widen, nb::arg("codes").none(), nb::arg("format").none(), nb::arg("wide"), nb::arg("out").none(),
-        nb::arg("threads").none());
+  m.def("widen", widen, nb::arg("codes").none(), nb::arg("format").none(), nb::arg("wide").none(),
+        nb::arg("out").none(), nb::arg("threads").none());
 }
 
 }  // namespace softamp::python

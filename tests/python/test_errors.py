@@ -110,6 +110,7 @@ X = np.float32([0.1, 0.2])
         (lambda: softamp.quantize(np.ones(32, "f4"), "mxfp4", axis=None), TypeError, "axis: None: expected a whole number"),
         (lambda: softamp.quantize(np.ones(32, "f4"), "nvfp4", amax=10**400), ValueError, "amax: 10"),
         (lambda: softamp.round(np.ones(2), "fp16", flags=None), TypeError, "flags: expected True or False"),
+        (lambda: softamp.widen(np.float16([1]), wide=3), TypeError, "wide: expected True or False, not 3"),
         (lambda: softamp.running_sum(0.1, None), TypeError, "count: None: expected a whole number"),
         (lambda: softamp.train({"lerning_rate": 1}), ValueError, "'lerning_rate' is not a setting"),
         (lambda: softamp.train({"steps": -1}), ValueError, "steps"),

@@ -39,6 +39,14 @@ def test_settings_as_dict_text_and_file(tmp_path):
         softamp.train(tmp_path / "none.json")
 
 
+def test_files_by_path(tmp_path):
+    tiny = {"generated": True, "train_images": 32, "test_images": 8, "batch_size": 8, "epochs": 1}
+    softamp.train(tiny, log=tmp_path / "a.jsonl", checkpoint=bytes(tmp_path / "a.npz"))
+    assert (tmp_path / "a.jsonl").exists() and (tmp_path / "a.npz").exists()
+    with pytest.raises(TypeError, match="expected str, bytes or os.PathLike"):
+        softamp.train(tiny, log=3)
+
+
 def test_an_exception_of_the_callback_ends_the_run():
     class Enough(Exception):
         pass

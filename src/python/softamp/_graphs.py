@@ -87,7 +87,7 @@ class Graph:
     def load(cls, path: Union[str, os.PathLike[str]]) -> Graph:
         """A file: .json, or a GraphDef of TensorFlow's: .pb, .pbtxt, .pb.txt."""
         graph = cls.__new__(cls)
-        graph._path = os.fspath(path)
+        graph._path = os.fsdecode(path)
         graph_def = graph._path.endswith((".pb", ".pbtxt", ".pb.txt"))
         graph._graph = None if graph_def else _softamp.GraphFile.load(graph._path)
         return graph

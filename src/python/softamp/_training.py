@@ -14,7 +14,8 @@ from . import _softamp
 
 __all__ = ["Study", "Training", "study", "train"]
 
-Settings = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Path = Union[str, "os.PathLike[str]"]
+Settings = Union[Path, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Training:
 def _text_of(settings: Settings) -> str:
     if isinstance(settings, Mapping):
         return json.dumps(dict(settings))
-    path = os.fspath(settings)
+    path = os.fsdecode(settings)
     if path.lstrip().startswith("{"):
         return path
     with open(path, encoding="utf-8") as file:
@@ -56,12 +57,12 @@ def train(
     settings: Settings = {},
     *,
     on_step: Optional[Callable[[dict[str, Any]], Any]] = None,
-    log: Optional[str] = None,
-    checkpoint: Optional[str] = None,
-    resume: Optional[str] = None,
-    plot: Optional[str] = None,
-    write_initial: Optional[str] = None,
-    histograms: Optional[str] = None,
+    log: Optional[Path] = None,
+    checkpoint: Optional[Path] = None,
+    resume: Optional[Path] = None,
+    plot: Optional[Path] = None,
+    write_initial: Optional[Path] = None,
+    histograms: Optional[Path] = None,
 ) -> Training:
     """Train a network: the run of `softamp train`.
 
@@ -76,15 +77,10 @@ def train(
     """
     text = _text_of(settings)
     call = None if on_step is None else lambda line: on_step(json.loads(line))
-    files = {
-        "checkpoint": checkpoint,
-        "resume": resume,
-        "plot": plot,
-        "write_initial": write_initial,
-        "histograms": histograms,
-    }
+    named = dict(checkpoint=checkpoint, resume=resume, plot=plot, write_initial=write_initial, histograms=histograms)
+    files = {option: None if path is None else os.fsdecode(path) for option, path in named.items()}
     with tempfile.TemporaryDirectory(prefix="softamp-") as folder:
-        name = os.path.join(folder, "log.jsonl") if log is None else log
+        name = os.path.join(folder, "log.jsonl") if log is None else os.fsdecode(log)
         summary = _softamp.train(text, call, dict(files, log=name))
         with open(name, encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]

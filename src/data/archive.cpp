@@ -131,7 +131,9 @@ std::vector<std::byte> Source::read(uint64_t count) {
 }
 
 std::vector<std::byte> read_file(const std::filesystem::path& file, uint64_t most_bytes, uint64_t most_inflation) {
-  Source source(file, most_bytes);  // the size is compared before a byte is read
+  // The size is compared before a byte is read. What does not shrink grows a little when it is packed.
+  const bool packs = file.string().ends_with(".gz");
+  Source source(file, most_bytes + (packs ? most_bytes / 1024 + 1024 : 0));
   const uint64_t packed = source.packed_bytes();
   const bool by_inflation = source.gzipped() && packed < most_bytes / most_inflation;
   const uint64_t most = by_inflation ? packed * most_inflation : most_bytes;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,7 +63,8 @@ void InputFile::examine() {
   if (::fstat(descriptor_, &status) != 0) refuse(errno == EBADF ? "is closed" : std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse("is a folder");
   // A device may have no end; a terminal is a person, and the null device is empty.
-  const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
+  struct stat null {};
+  const bool is_null = S_ISCHR(status.st_mode) && ::stat("/dev/null", &null) == 0 && status.st_rdev == null.st_rdev;
   if (S_ISBLK(status.st_mode) || (S_ISCHR(status.st_mode) && !is_null && ::isatty(descriptor_) != 1))
     refuse("is a device");
   if (!S_ISREG(status.st_mode)) return;

@@ -28,7 +28,7 @@ refused() {
 }
 build() { bash tests/build.sh program "$@"; }
 
-refused 2 "^build.sh: 'programm' is not known; expected program or all" bash tests/build.sh programm
+refused 2 "^build.sh: 'programm' is not known; expected program, tests or all" bash tests/build.sh programm
 refused 2 "^setup.sh: 'test' is not known; expected program, tests, python, wheel, aarch64 or compilers" bash tests/setup.sh test
 
 # A compiler that is too old, and none at all.

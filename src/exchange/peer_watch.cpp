@@ -5,7 +5,6 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -13,7 +12,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -24,6 +22,7 @@
 #include "softamp/report/interrupt.h"
 #include "softamp/train/exchange.h"
 #include "src/exchange/peer_socket.h"
+#include "src/exchange/quiet_thread.h"
 
 namespace softamp {
 namespace {
@@ -337,18 +336,8 @@ void PeerWatch::Star::listen() {
   }
 }
 
-/// The thread takes no signals: they are the program's.
 void PeerWatch::Star::start() {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 bool PeerWatch::Star::connect(const PeerDoor& door, std::chrono::milliseconds at_most) {

@@ -1,7 +1,5 @@
 #include "src/program/ranks/ranks_here.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <optional>
 #include <string_view>
 
+#include "src/exchange/quiet_thread.h"
 #include "src/files/printable.h"
 #include "src/program/usage.h"
 
@@ -174,16 +173,7 @@ RankStartWatch::RankStartWatch(const Launched& launched) : ranks_(launched) {
   std::this_thread::sleep_for(2 * kPause);
   ranks_.look();
   end_if(ranks_.trouble());
-  sigset_t all, before;  // signals are the program's
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 RankStartWatch::~RankStartWatch() {

@@ -40,3 +40,9 @@ def partners_of(tokens):
             partners[index] = open_.pop()
             partners[partners[index]] = index
     return partners
+
+
+def meaning_of(source):
+    """What a compiler reads of a source but for the files that it includes: no comments, no blanks."""
+    return "\n".join(" ".join(match.group().split()) for match in PATTERN.finditer(source)
+                     if match.lastgroup != "blank" and not re.match(r"\s*#\s*(include|pragma once)", match.group()))

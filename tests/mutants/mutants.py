@@ -57,11 +57,14 @@ def execute(command, settings, limit, folder):
 
 def cases_of(tree, entry, command, settings, limit):
     """The tests of one ctest entry that pass without a mutant, with what each comes to."""
-    seen = tree.folder / "seen" / entry
-    seen.unlink(missing_ok=True)
-    execute(command, settings | {"SOFTAMP_MUTANTS_SEEN": str(seen)}, limit, tree.build)
+    seen, told = tree.folder / "seen" / entry, tree.folder / "seen" / f"{entry}.part"
+    if not seen.is_file():
+        told.unlink(missing_ok=True)
+        told.touch()
+        execute(command, settings | {"SOFTAMP_MUTANTS_SEEN": str(told)}, limit, tree.build)
+        told.rename(seen)
     found, places = [], set()
-    for line in seen.read_text().splitlines() if seen.is_file() else ():
+    for line in seen.read_text().splitlines():
         head, *rest = line.split()
         if head == "before":
             places = set()
@@ -168,7 +171,9 @@ def built(options):
     tree.write()
     tree.configure()
     programs = tree.programs()
-    tree.make([*programs, "softamp_program"], options.jobs)
+    if tree.make([*programs, "softamp_program"], options.jobs):
+        for old in (options.work / "seen").iterdir():
+            old.unlink()
     return tree, [tree.build / program for program in [*programs, "softamp"]]
 
 

@@ -87,13 +87,13 @@ class Tree:
             raise SystemExit(f"mutants: {command[0]} failed; its log: {self.folder / log}")
 
     def make(self, targets, jobs):
-        """Builds; what the compiler refuses is left out, and the rest built again."""
+        """Builds; what the compiler refuses is left out, and the rest built again. Returns whether anything was built."""
         for attempt in range(40):
             self.write()
             run = subprocess.run(["ninja", "-C", str(self.build), "-k", "0", "-j", str(jobs), *targets], capture_output=True, text=True)
             (self.folder / "build.log").write_text(run.stdout)
             if run.returncode == 0:
-                return
+                return attempt > 0 or "no work to do" not in run.stdout
             refused = self.refused(run.stdout)
             print(f"mutants: build {attempt}: {len(refused)} do not compile", flush=True)
             if not refused:

@@ -42,19 +42,16 @@ def without_test(workshop, bugs, program, parity):
     """The bugs whose filters select nothing of their tests' program."""
     names = names_in(workshop, program, parity)
     for bug in bugs:
-        if not any(selects(bug["filter"], name, parity) for name in names):
-            yield f"{bug['id']}: {bug['test']} has no test {bug['filter']}"
+        if not any(selects(bug.filter, name, parity) for name in names):
+            yield f"{bug.id}: {bug.tester} has no test {bug.filter}"
 
 
 def problems(bugs, options):
     with tempfile.TemporaryDirectory(prefix="softamp-planted-") as folder:
         workshop = Workshop(folder, options)
-        found = []
-        for source in sorted({source for bug in bugs for source in bug.get("sources", ())}):
-            if source not in workshop.units:
-                found.append(f"the build does not compile {source}")
+        found = [f"{bug.id}: {wrong}" for bug in bugs if (wrong := tried(workshop.compiled, bug.sources))]
         objects = {}
-        for test in sorted({bug["test"] for bug in bugs}):
+        for test in sorted({bug.tester for bug in bugs}):
             units = {workshop.units[source] for source in sources_of(test, workshop.units)}
             if not units:
                 found.append(f"the build does not compile {test}")
@@ -66,7 +63,7 @@ def problems(bugs, options):
             group = {test: testers for test, testers in objects.items() if is_parity(test) == parity}
             if not group:
                 continue
-            filtered = [bug for bug in bugs if bug["test"] in group and "compile_error" not in bug]
+            filtered = [bug for bug in bugs if bug.tester in group and not bug.compile_error]
             # All at once, since that is quick; one by one only to say which it is. Tests may use the same names.
             name, everything = f"all_{parity}", sorted(set().union(*group.values()))
             if not tried(workshop.link_test, name, everything):
@@ -75,7 +72,7 @@ def problems(bugs, options):
             for test, testers in group.items():
                 wrong = tried(workshop.link_test, "one", testers)
                 found += [f"{test}: {wrong}"] if wrong else without_test(
-                    workshop, [bug for bug in filtered if bug["test"] == test], workshop.program("one"), parity)
+                    workshop, [bug for bug in filtered if bug.tester == test], workshop.program("one"), parity)
         if any(runs_the_command(test) for test in objects):
             wrong = tried(workshop.link_command, "all")
             found += [f"{PROGRAM}: {wrong}"] if wrong else []

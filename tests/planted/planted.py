@@ -12,23 +12,29 @@ links to into BUILD/tests/planted/options; another BUILD than build/ is named by
 
 A table bugs/*.json is a list of objects:
     id             unique
-    stands_for     the rule or header of which this bug is the specimen
-    file           the file to change, from the root of the repository
-    find, replace  text; `find` must occur exactly once, any run of blanks in it matches any other
-    test, filter   the source file of the test, and the gtest filter that must fail; *: all tests of the file
+    stands_for     the rule or part of which this bug is the specimen
+    at             the function that is changed, with its class where there are several of the name: "Semantics::ipu"; what
+                   lies in no function is named by its variable, table or class. The harness finds the file
+    change, to     what is changed in it. `change` must be there exactly once, in all functions that are called so. It is
+                   C++ whose blanks and comments mean nothing; local names are $1, $2, ..., and $... are tokens between
+    test           the gtest filter that must fail. The harness finds the file
+    parity         instead of it, for a kernel: a family of the parity suite and, behind a blank, a part of its cases' names
     why            one sentence: how the test notices
-    sources        optional, for a header: sources of the library that are compiled with the changed header. A changed
-                   .cpp or .cu is always compiled, and a test that includes the header is so in any case
+    used_by        optional, for a header: functions of the library whose sources are compiled with the changed header. A
+                   changed .cpp or .cu is always compiled, the sources of a header that few include are, and a test that
+                   includes the header is so in any case
     compile_error  optional: the bug must not compile, and this text is in what the compiler says
     order          optional: "backwards", the order in which the serial grid runs blocks and threads [=forwards]
     signal         optional: the kernel must end the program by it: SIGILL (a trap), SIGSEGV
 
-A .cu is compiled by itself as tests/serial_grid compiles it, and linked before that library. Its test is one of that
-folder; or tests/serial_grid/parity.cpp, whose filter is a family and, behind a blank, a part of its cases' names.
+Here stands what has a story: several places, an algorithm that is almost right, an order, a barrier, a file. What changes
+one operator, constant or statement is made by a generator of mutants.
+
+A .cu is compiled by itself as tests/serial_grid compiles it, and linked before that library. Its test is one of that folder.
 
 The changed file alone is written to a folder that comes first on the include path. What is compiled is linked before
 the libraries; a test that runs the command gets a command that is linked in the same way. Each test must also pass
-without any bug, and every header of include/softamp/numerics/ must have a bug: both are checked here.
+without any bug.
 Exit codes: 0, 1 a bug was not caught (or a table is wrong), 2 usage.
 """
 
@@ -43,7 +49,7 @@ sys.dont_write_bytecode = True  # nothing is left in the source folder
 
 import links  # noqa: E402
 from planting import run_all  # noqa: E402
-from tables import headers_without_bug, load, misfit, part_of  # noqa: E402
+from tables import load, part_of  # noqa: E402
 from texts import ROOT, Wrong  # noqa: E402
 
 OPTIONS_FILE = ROOT / "build/tests/planted/options"
@@ -68,18 +74,16 @@ def parse_options(arguments):
     return options
 
 
-def wrong_of(bugs, options, whole):
+def wrong_of(bugs, options):
     """Does what the options ask for, and returns how many bugs were run and what is wrong."""
-    problems = [f"{bug['id']}: {reason}" for bug in bugs if (reason := misfit(bug))]
-    if whole:
-        problems += [f"{header} has no bug; add one to a table" for header in headers_without_bug(bugs)]
+    problems = [f"{bug.id}: {reason}" for bug in bugs if (reason := bug.misfit())]
     if options.list:
         for bug in bugs:
-            print(f"{bug['id']:<44} {bug['stands_for']:<40} {pathlib.Path(bug['file']).name}: {bug['why']}")
+            print(f"{bug.id:<44} {bug.stands_for:<40} {bug.at}: {bug.why}")
     if problems or options.list:
         return 0, problems
     if options.only:
-        chosen = [bug for bug in bugs if bug["id"] in options.only]
+        chosen = [bug for bug in bugs if bug.id in options.only]
     else:
         chosen = part_of(bugs, int(os.environ.get("SOFTAMP_SLICE") or 0), options.parts)
     if options.links:
@@ -90,15 +94,14 @@ def wrong_of(bugs, options, whole):
 def main(arguments):
     options = parse_options(arguments)
     start = time.time()
-    whole = options.tables.is_dir()
     bugs, done = [], 0
     try:
-        bugs = load(sorted(options.tables.glob("*.json")) if whole else [options.tables])
-        unknown = sorted(set(options.only or ()) - {bug["id"] for bug in bugs})
+        bugs = load(sorted(options.tables.glob("*.json")) if options.tables.is_dir() else [options.tables])
+        unknown = sorted(set(options.only or ()) - {bug.id for bug in bugs})
         if unknown:
             print(f"planted: no bug is called {', '.join(unknown)}; --list names them all", file=sys.stderr)
             return 2
-        done, problems = wrong_of(bugs, options, whole)
+        done, problems = wrong_of(bugs, options)
     except Wrong as problem:
         problems = [str(problem)]
     for problem in problems:

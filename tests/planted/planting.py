@@ -1,12 +1,11 @@
 """Compiles, links and runs the tests of bugs, and says of each what caught it."""
 
 import concurrent.futures
-import pathlib
 import re
 import tempfile
 
 from tables import plans_of
-from texts import ROOT, Wrong, is_parity, mutated, selected
+from texts import ROOT, Wrong, is_parity, selected
 from workshop import Workshop
 
 FEW = 3  # so many bugs are planted sooner without precompiled headers
@@ -28,9 +27,7 @@ def command_of(plan, program, test_filter):
     if is_parity(plan.test):
         family, _, cases = test_filter.partition(" ")
         return [program, family, cases], {"SOFTAMP_SERIAL_GRID": plan.order}
-    # "*": of its file. The build's objects hold other files' tests, too.
-    every = "*" in test_filter.split(":")
-    return [program, f"--file={pathlib.PurePath(plan.test).name}" if every else f"--gtest_filter={test_filter}"], {}
+    return [program, f"--gtest_filter={test_filter}"], {}
 
 
 def passes(workshop, plan):
@@ -48,7 +45,7 @@ def passes(workshop, plan):
     if is_parity(plan.test):
         return f"passes {plan.filter}"
     ran = re.findall(r"^\[ RUN      \] (\S+)", said, re.MULTILINE)
-    for pattern in {bug["filter"] for bug in plan.runs()}:
+    for pattern in {bug.filter for bug in plan.runs()}:
         if not any(selected(name, pattern) for name in ran):
             raise Wrong(f"{plan.test} has no test {pattern}")
     return f"passes {len(ran)} tests"
@@ -56,20 +53,20 @@ def passes(workshop, plan):
 
 def catches(workshop, plan, bug):
     """Plants the bug and returns what caught it."""
-    name = bug["id"]
-    workshop.put(name, bug["file"], mutated(bug))
-    if "compile_error" in bug:
+    name = bug.id
+    workshop.put(name, *bug.changed)
+    if bug.compile_error:
         try:
-            workshop.compile(name, bug["test"], ROOT / bug["test"], ["-fsyntax-only"])
+            workshop.compile(name, bug.tester, ROOT / bug.tester, ["-fsyntax-only"])
         except Wrong as problem:
-            if bug["compile_error"] in str(problem):
+            if bug.compile_error in str(problem):
                 return "caught by the compiler"
-            raise Wrong(f"it fails to compile otherwise, expected {bug['compile_error']!r}:\n{problem}") from problem
-        raise Wrong(f"it compiles, expected {bug['compile_error']!r}")
+            raise Wrong(f"it fails to compile otherwise, expected {bug.compile_error!r}:\n{problem}") from problem
+        raise Wrong(f"it compiles, expected {bug.compile_error!r}")
     testers = plan.testers if bug in plan.sharing() else ()
-    program = build(workshop, plan, name, bug["filter"], bug.get("sources", ()), testers)
-    command, settings = command_of(plan, program, bug["filter"])
-    return f"caught by {workshop.first_failure(command, settings, bug.get('signal'))}"
+    program = build(workshop, plan, name, bug.filter, workshop.compiled(bug.sources), testers)
+    command, settings = command_of(plan, program, bug.filter)
+    return f"caught by {workshop.first_failure(command, settings, bug.signal)}"
 
 
 def report(workshop, kind, name, brief, function, *arguments):
@@ -88,8 +85,8 @@ def report(workshop, kind, name, brief, function, *arguments):
 def run_plan(workshop, plan, brief):
     wrong = report(workshop, "unchanged", plan.test, brief, passes, plan) if plan.runs() else []
     for bug in plan.bugs:
-        wrong += report(workshop, "planted", bug["id"], brief, catches, plan, bug)
-        workshop.forget(bug["id"])
+        wrong += report(workshop, "planted", bug.id, brief, catches, plan, bug)
+        workshop.forget(bug.id)
     return wrong
 
 
@@ -97,7 +94,7 @@ def run_all(bugs, options):
     with tempfile.TemporaryDirectory(prefix="softamp-planted-") as folder:
         workshop = Workshop(folder, options)
         if len(bugs) > FEW:
-            workshop.precompile(bugs[0]["test"])
+            workshop.precompile(bugs[0].tester)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             work = [pool.submit(run_plan, workshop, plan, not options.only) for plan in plans_of(bugs)]
             return [name for piece in work for name in piece.result()]

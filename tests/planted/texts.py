@@ -1,5 +1,6 @@
-"""What the sources say, without a compiler: who includes what, where a bug goes, which tests a file holds."""
+"""What the sources say, without a compiler: who includes what, which tests a file holds."""
 
+import difflib
 import fnmatch
 import functools
 import pathlib
@@ -8,6 +9,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 TEST = re.compile(r"^TEST\((\w+),\s*(\w+)\)\s*\{", re.MULTILINE)
+ANY_TEST = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.MULTILINE)
 
 
 class Wrong(Exception):
@@ -54,14 +56,24 @@ def runs_the_command(test):
     return any("SOFTAMP_PROGRAM" in text_of(name) for name in closure(test))
 
 
-def mutated(bug):
-    """The text of the bug's file with the bug in it."""
-    text = text_of(bug["file"])
-    pattern = r"\s+".join(re.escape(word) for word in bug["find"].split())
-    places = list(re.finditer(pattern, text))
-    if len(places) != 1:
-        raise Wrong(f"its text occurs {len(places)} times in {bug['file']}, expected once: {bug['find']!r}")
-    return text[: places[0].start()] + bug["replace"] + text[places[0].end() :]
+@functools.cache
+def tests():
+    """The file of every test of gtest, by its name without parameters."""
+    paths = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").rglob("*.cpp"))]
+    return {f"{suite}.{name}": path for path in paths for suite, name in ANY_TEST.findall(text_of(path))}
+
+
+def file_of_tests(gtest_filter):
+    """The one file that has the tests of a filter."""
+    # Of "Sizes/Suite.Name/7" and "Suite/0.Name" the text has "Suite.Name".
+    plain = re.sub(r"(^|:)\w+/(?=\w+\.)|/[^.:]*", r"\1", gtest_filter)
+    found = sorted({path for name, path in tests().items() if selected(name, plain)})
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Wrong(f"{gtest_filter} selects tests of several files: {', '.join(found)}")
+    nearest = difflib.get_close_matches(plain, tests(), 3) or ["none is like it"]
+    raise Wrong(f"there is no test {gtest_filter}; the nearest: {', '.join(nearest)}")
 
 
 def selected(name, gtest_filter):

@@ -92,6 +92,13 @@ class Workshop:
             raise Wrong(f"the build does not compile {source}")
         return self.units[source]
 
+    def compiled(self, sources):
+        """Those of them that the build compiles: not those of another machine's instructions."""
+        known = [source for source in sources if source in self.units]
+        if sources and not known:
+            raise Wrong(f"the build does not compile {', '.join(sources)}")
+        return known
+
     def execute(self, command, until=None, settings=()):
         """Runs a command to its end, or to the first line of which until(line) holds: exit code, output, that line.
         `settings`: of its environment."""

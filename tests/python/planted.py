@@ -4,8 +4,8 @@
     python3 tests/python/planted.py BUILD            every bug of planted.json
     python3 tests/python/planted.py BUILD --only ID  one of them, with the end of the output
 
-BUILD has the module, by Ninja. A bug is an object as those of tests/planted/planted.py; its test is a file of this folder, or
-of pytest one of its tests, or random_calls.py with its arguments. Without the bug the test must pass.
+BUILD has the module, by Ninja. A bug is changed as those of tests/planted/planted.py are (at, change, to); its test is a file of
+this folder, or of pytest one of its tests, or random_calls.py with its arguments. Without the bug the test must pass.
 Exit codes: 0, 1 a bug was not caught, 2 usage.
 """
 
@@ -17,12 +17,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "planted"))
 
-import texts  # noqa: E402
+import anchors  # noqa: E402
 
 TARGET = "softamp_python_module"
 
@@ -43,17 +44,15 @@ class Module:
     def plant(self, bug):
         """The package with the bug in it."""
         overlay = self.folder / "overlay"
-        changed = overlay / bug["file"]
+        file, text = anchors.mutated(types.SimpleNamespace(**bug))
+        changed = overlay / file
         changed.parent.mkdir(parents=True, exist_ok=True)
-        changed.write_text(texts.mutated(bug), encoding="utf-8")
-        if changed.suffix == ".py":
-            shutil.copy(changed, self.folder / "package/softamp")
-            return
+        changed.write_text(text, encoding="utf-8")
         link = list(self.link)
         link[link.index("-o") + 1] = str(self.folder / "package/softamp" / pathlib.Path(self.made).name)
         for number, unit in enumerate(self.units):
             includes = pathlib.Path(unit["file"]).read_text(encoding="utf-8")
-            if changed.suffix == ".cpp" and bug["file"] not in includes:
+            if changed.suffix == ".cpp" and file not in includes:
                 continue
             command = shlex.split(unit["command"])
             at, made = command.index("-o") + 1, str(self.folder / f"{number}.o")

@@ -14,7 +14,7 @@ import anchors  # noqa: E402
 from tables import Bug  # noqa: E402
 from tokens import tokens_of  # noqa: E402
 
-GOOD = {"id": "a_bug", "stands_for": "status.h", "at": "FpStatus::merge", "change": "flags | $1.flags", "to": "$1.flags",
+GOOD = {"id": "a_bug", "stands_for": "status", "at": "FpStatus::merge", "change": "flags | $1.flags", "to": "$1.flags",
         "test": "Status.MergesInAnyOrder", "why": "Merging in the other order gives the same flags."}
 
 # name, changes to the good bug, exit code, what the output must say

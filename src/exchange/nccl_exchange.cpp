@@ -160,12 +160,12 @@ class NcclExchange final : public Exchange {
     }
     control_->all_to_all(small_to, small_from);
     run(rounds_of(large_to, large_from), [&](size_t round) {
-      Transfer t;
+      Transfer transfer;
       for (size_t i = 0; i < to.size(); ++i) {
-        add(t.out, t.out_bytes, i, part(large_to[i], round));
-        add(t.in, t.in_bytes, i, part(large_from[i], round));
+        add(transfer.out, transfer.out_bytes, i, part(large_to[i], round));
+        add(transfer.in, transfer.in_bytes, i, part(large_from[i], round));
       }
-      return t;
+      return transfer;
     });
   }
 
@@ -246,7 +246,7 @@ class NcclExchange final : public Exchange {
 
   /// A round of all_gather: ncclAllGather, with what shorter pieces lack filled up, where that is a fifth at most.
   Transfer gathering(Bytes mine, const std::vector<Room>& all, size_t round) const {
-    Transfer t;
+    Transfer transfer;
     size_t longest = 0, sum = 0;
     for (const Room& each : all) {
       const size_t bytes = part(each, round).size();
@@ -256,22 +256,22 @@ class NcclExchange final : public Exchange {
     const size_t me = static_cast<size_t>(rank());
     const Bytes out = part(mine, round);
     if (longest * all.size() <= sum + sum / 4) {
-      t.gathered = aligned(longest);
-      t.out_bytes = t.gathered;
-      t.in_bytes = t.gathered * all.size();
-      if (!out.empty()) t.out.push_back({rank(), 0, out});
+      transfer.gathered = aligned(longest);
+      transfer.out_bytes = transfer.gathered;
+      transfer.in_bytes = transfer.gathered * all.size();
+      if (!out.empty()) transfer.out.push_back({rank(), 0, out});
       for (size_t i = 0; i < all.size(); ++i)
         if (const Room in = part(all[i], round); !in.empty() && (settings_.self || i != me))
-          t.in.push_back({static_cast<int>(i), i * t.gathered, in});
-      return t;
+          transfer.in.push_back({static_cast<int>(i), i * transfer.gathered, in});
+      return transfer;
     }
     for (size_t i = 0; i < all.size(); ++i) {
       if (!settings_.self && i == me) continue;
-      if (!out.empty()) t.out.push_back({static_cast<int>(i), 0, out});
-      add(t.in, t.in_bytes, i, part(all[i], round));
+      if (!out.empty()) transfer.out.push_back({static_cast<int>(i), 0, out});
+      add(transfer.in, transfer.in_bytes, i, part(all[i], round));
     }
-    t.out_bytes = aligned(out.size());
-    return t;
+    transfer.out_bytes = aligned(out.size());
+    return transfer;
   }
 
   // Lanes.
@@ -289,25 +289,26 @@ class NcclExchange final : public Exchange {
     Transfer under_way[NcclTable::kLanes];
     for (size_t round = 0; round < rounds + NcclTable::kLanes; ++round) {
       const int number = static_cast<int>(round % NcclTable::kLanes);
-      Transfer& t = under_way[number];
+      Transfer& transfer = under_way[number];
       if (round >= NcclTable::kLanes && round - NcclTable::kLanes < rounds) {
         wait([&] { return table_.arrived(nccl_, number); });
-        for (const Piece<Room>& p : t.in) std::memcpy(p.host.data(), lanes_[number].in + p.offset, p.host.size());
+        for (const Piece<Room>& p : transfer.in)
+          std::memcpy(p.host.data(), lanes_[number].in + p.offset, p.host.size());
       }
       if (round >= rounds) continue;
-      t = make(round);
-      start(number, t);
+      transfer = make(round);
+      start(number, transfer);
     }
   }
 
   /// Room for a round in both lanes. To get or free memory can take until the device is idle, which it never is if a
   /// rank is gone in the midst of a transfer: so it is done before the first one.
-  void reserve(const Transfer& t) {
+  void reserve(const Transfer& transfer) {
     for (int number = 0; number < NcclTable::kLanes; ++number) {
       Lane& lane = lanes_[number];
-      if (t.out_bytes <= lane.out_room && t.in_bytes <= lane.in_room) continue;
-      lane.out_room = std::max(lane.out_room, t.out_bytes);
-      lane.in_room = std::max(lane.in_room, t.in_bytes);
+      if (transfer.out_bytes <= lane.out_room && transfer.in_bytes <= lane.in_room) continue;
+      lane.out_room = std::max(lane.out_room, transfer.out_bytes);
+      lane.in_room = std::max(lane.in_room, transfer.in_bytes);
       void *out = nullptr, *in = nullptr;
       expect(table_.reserve(nccl_, number, lane.out_room, lane.in_room, &out, &in));
       lane.out = static_cast<char*>(out);
@@ -315,27 +316,29 @@ class NcclExchange final : public Exchange {
     }
   }
 
-  void start(int number, const Transfer& t) {
+  void start(int number, const Transfer& transfer) {
     const Lane& lane = lanes_[number];
-    if (t.out_bytes > lane.out_room || t.in_bytes > lane.in_room)
+    if (transfer.out_bytes > lane.out_room || transfer.in_bytes > lane.in_room)
       throw std::logic_error("exchange: a round that is larger than the first");
-    for (const Piece<Bytes>& p : t.out)
-      if (&p == &t.out.front() || p.offset != 0) std::memcpy(lane.out + p.offset, p.host.data(), p.host.size());
-    expect(table_.upload(nccl_, number, t.out_bytes));
-    if (t.gathered != 0) {
-      expect(table_.gather(nccl_, number, t.gathered));
+    for (const Piece<Bytes>& p : transfer.out)
+      if (&p == &transfer.out.front() || p.offset != 0) std::memcpy(lane.out + p.offset, p.host.data(), p.host.size());
+    expect(table_.upload(nccl_, number, transfer.out_bytes));
+    if (transfer.gathered != 0) {
+      expect(table_.gather(nccl_, number, transfer.gathered));
     } else {
       expect(table_.begin_group(nccl_));
       bool good = true;
-      for (const Piece<Bytes>& p : t.out) good = good && table_.send(nccl_, number, p.offset, p.host.size(), p.peer);
-      for (const Piece<Room>& p : t.in) good = good && table_.receive(nccl_, number, p.offset, p.host.size(), p.peer);
+      for (const Piece<Bytes>& p : transfer.out)
+        good = good && table_.send(nccl_, number, p.offset, p.host.size(), p.peer);
+      for (const Piece<Room>& p : transfer.in)
+        good = good && table_.receive(nccl_, number, p.offset, p.host.size(), p.peer);
       const std::string why = good ? "" : table_.why();
       const bool ended = table_.end_group(nccl_);  // in any case: it is this thread's
       if (!good) fail(why);
       expect(ended);
     }
     wait([&] { return table_.state(nccl_); });
-    expect(table_.download(nccl_, number, t.in_bytes));
+    expect(table_.download(nccl_, number, transfer.in_bytes));
   }
 
   // Waiting and failing.

@@ -19,7 +19,7 @@
 #include "softamp/report/exception.h"
 #include "softamp/report/names.h"
 #include "softamp/report/tensor_text.h"
-#include "src/engine/machine_memory.h"
+#include "src/files/machine_memory.h"
 #include "src/files/printable.h"
 
 namespace softamp::engine {

@@ -7,8 +7,8 @@
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
-#include "src/engine/machine_memory.h"
 #include "src/files/input_file.h"
+#include "src/files/machine_memory.h"
 #include "src/graph/json_tensor.h"
 #include "src/graph/nearest_name.h"
 #include "src/graph/node_check.h"

@@ -4,8 +4,8 @@
 
 #include "softamp/report/exception.h"
 #include "softamp/report/registers.h"
-#include "src/engine/machine_memory.h"
 #include "src/files/input_file.h"
+#include "src/files/machine_memory.h"
 #include "src/report/read_json.h"
 
 #include <unistd.h>

@@ -13,7 +13,7 @@
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/network_file.h"
 #include "src/data/image_files.h"
-#include "src/engine/machine_memory.h"
+#include "src/files/machine_memory.h"
 #include "src/files/output_file.h"
 #include "src/files/place.h"
 #include "src/files/printable.h"

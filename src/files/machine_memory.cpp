@@ -1,4 +1,4 @@
-#include "src/engine/machine_memory.h"
+#include "src/files/machine_memory.h"
 
 #include <sys/resource.h>
 

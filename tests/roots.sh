@@ -47,7 +47,8 @@ mkdir -p "$root/softamp"
 failed=0
 for command in "${commands[@]}"; do
   start=$SECONDS status=0
-  in_root "$root" "cd /softamp && $command" ${SOFTAMP_SLICE:+"SOFTAMP_SLICE=$SOFTAMP_SLICE"} || status=$?
+  in_root "$root" "cd /softamp && $command" ${SOFTAMP_SLICE:+"SOFTAMP_SLICE=$SOFTAMP_SLICE"} \
+    "SOFTAMP_NO_SKIP=${SOFTAMP_NO_SKIP:-}" || status=$?
   [ "$status" -eq 0 ] || failed=1
   echo "roots: $suite: $command: exit code $status, $((SECONDS - start)) s"
 done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|python|wheel|aarch64|compilers]` [=tests].
+# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|python|all|wheel|aarch64|compilers]` [=tests].
+# all: the tests and the module of Python.
 # wheel: what makes wheels and tries them (tests/wheel/); aarch64: what the preset of that name needs, a compiler for 64-bit Arm
 # and qemu; compilers: those that tests/compilers.sh tries. tests/packages.txt lists what each purpose needs.
 #
@@ -11,9 +12,10 @@ purpose=${1:-tests}
 case $purpose in
   program | aarch64 | compilers) purposes=$purpose ;;
   tests | python) purposes="program $purpose" ;;
+  all) purposes="program tests python" ;;
   wheel) purposes="program python wheel" ;;
   *)
-    echo "setup.sh: '$purpose' is not known; expected program, tests, python, wheel, aarch64 or compilers" >&2
+    echo "setup.sh: '$purpose' is not known; expected program, tests, python, all, wheel, aarch64 or compilers" >&2
     exit 2
     ;;
 esac

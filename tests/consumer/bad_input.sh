@@ -29,7 +29,8 @@ refused() {
 build() { bash tests/build.sh program "$@"; }
 
 refused 2 "^build.sh: 'programm' is not known; expected program, tests or all" bash tests/build.sh programm
-refused 2 "^setup.sh: 'test' is not known; expected program, tests, python, wheel, aarch64 or compilers" bash tests/setup.sh test
+refused 2 "^setup.sh: 'test' is not known; expected program, tests, python, all, wheel, aarch64 or compilers" bash tests/setup.sh test
+refused 2 "^venv.sh: 'jax' is not known; expected torch, or nothing" bash tests/venv.sh jax
 
 # A compiler that is too old, and none at all.
 printf '#!/bin/sh\nexec c++ -U__GNUC__ -D__GNUC__=9 -U__clang_major__ -D__clang_major__=9 "$@"\n' >"$work/old-c++"

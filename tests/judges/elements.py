@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""elements.py SOFTAMP [--count N]: formats of 4 to 8 bits against ml_dtypes and gfloat, both ways.
+"""elements.py SOFTAMP [--count N] [--torch]: formats of 4 to 8 bits against ml_dtypes and gfloat, both ways, and ONNX's
+casts.
 
 All codes to values; all float16 and N random float32 to codes. gfloat: every rounding mode that it has, the stochastic
-ones with random bits that are given, saturating and not. Where PyTorch is there, too, its casts to float8. Exit code 1:
-a difference that docs/NUMERICS_BLOCKS.md does not name. 77: no Python with the packages was found.
+ones with random bits that are given, saturating and not. --torch: against PyTorch's casts to float8
+alone. Exit code 1: a difference that docs/NUMERICS_BLOCKS.md does not name. 77: no Python with the packages was found.
 """
 import argparse
 import pathlib
@@ -13,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import packages  # noqa: E402
 
 if __name__ == "__main__":
-    packages.find("ml_dtypes", "gfloat", "numpy")
+    packages.find("ml_dtypes", "gfloat", "numpy", "torch" if "--torch" in sys.argv else "onnx")
 
 import gfloat  # noqa: E402
 import gfloat.formats  # noqa: E402
@@ -145,15 +146,8 @@ def first_beyond(f):
 # tests: N444
 def judge_onnx(softamp, verdict, inputs_of):
     """Cast with both values of saturate to 8 bits; scales, of which infinities are FF there under saturate, too."""
-    try:
-        import onnx
-        from onnx.reference import ReferenceEvaluator
-    except ImportError:
-        print("onnx is not there: its casts were not compared")
-        return
-    if not hasattr(onnx.numpy_helper, "to_float8e8m0"):
-        print(f"onnx {onnx.__version__} has no scales: its casts were not compared")
-        return
+    import onnx
+    from onnx.reference import ReferenceEvaluator
     types = {"e4m3": "FLOAT8E4M3FN", "e5m2": "FLOAT8E5M2", "f143": "FLOAT8E4M3FNUZ", "f152": "FLOAT8E5M2FNUZ"}
     for ours, _, _, low, high in FORMATS[:4]:
         x = inputs_of(low, high)
@@ -178,16 +172,9 @@ def judge_onnx(softamp, verdict, inputs_of):
 
 def judge_torch(softamp, verdict, inputs_of):
     """Only numbers within the range: what becomes of the others differs between versions of PyTorch."""
-    try:
-        import torch
-    except ImportError:
-        print("PyTorch is not there: its casts were not compared")
-        return
+    import torch
     for ours, theirs, _, low, high in FORMATS[:4]:
-        dtype = getattr(torch, theirs, None)
-        if dtype is None:
-            print(f"PyTorch {torch.__version__} has no {theirs}")
-            continue
+        dtype = getattr(torch, theirs)
         x = inputs_of(low, high)
         largest = float(torch.finfo(dtype).max)
         x = x[np.abs(x) <= largest]
@@ -199,6 +186,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("softamp")
     parser.add_argument("--count", type=int, default=20000)
+    parser.add_argument("--torch", action="store_true")
     arguments = parser.parse_args()
     softamp, verdict = packages.Softamp(arguments.softamp), packages.Verdict()
 
@@ -206,10 +194,8 @@ def main():
         return np.concatenate([packages.all_halves(), packages.random_singles(arguments.count, 5, low, high)])
 
     with np.errstate(invalid="ignore"):
-        judge_ml_dtypes(softamp, verdict, inputs_of)
-        judge_gfloat(softamp, verdict, inputs_of)
-        judge_onnx(softamp, verdict, inputs_of)
-        judge_torch(softamp, verdict, inputs_of)
+        for judge in (judge_torch,) if arguments.torch else (judge_ml_dtypes, judge_gfloat, judge_onnx):
+            judge(softamp, verdict, inputs_of)
     verdict.end()
 
 

@@ -20,8 +20,8 @@ def find(*modules):
             if python != sys.executable:
                 os.execv(python, [python, "-B", *sys.argv])
             return
-    print(f"skipped: no {' with '.join(modules)} in {', '.join(tried)}; pip install {' '.join(modules)}, "
-          "SOFTAMP_PYTHON=python")
+    brings = "bash tests/venv.sh" + (" torch" if "torch" in modules else "")
+    print(f"skipped: no {', '.join(modules)} in {', '.join(tried)}; `{brings}` brings them; SOFTAMP_PYTHON: a Python that has them")
     sys.exit(SKIPPED)
 
 

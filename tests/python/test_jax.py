@@ -5,7 +5,7 @@ import pytest
 import softamp
 from conftest import special_floats
 
-jax = pytest.importorskip("jax")
+jax = pytest.importorskip("jax", reason="JAX is not installed: bash tests/venv.sh torch brings it")
 import jax.numpy as jnp  # noqa: E402
 
 X = special_floats(np.float32)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import softamp
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: bash tests/venv.sh torch brings it")
 import softamp.torch as st  # noqa: E402
 from conftest import special_floats  # noqa: E402
 

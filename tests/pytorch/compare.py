@@ -21,9 +21,7 @@ Exit code 1: a run is farther away. 77: no Python with PyTorch and NumPy is foun
 """
 import argparse
 import json
-import os
 import pathlib
-import shutil
 import random
 import subprocess
 import sys
@@ -31,35 +29,19 @@ import tempfile
 
 HORIZONS = (1, 2, 5, 10, 20, 50, 100, 200)
 BOUND = 1.81
-SKIPPED = 77
 AVERAGES = "/moving_"  # in the names of batch norm's averages
 NETWORKS = ("fashion_cnn", "lenet5", "resnet8", "small_resnet", "gpt_tiny")
 OPTIMIZERS = ("sgd", "momentum", "nesterov", "rmsprop", "adam", "adamw")
 
-
-def find_pytorch():
-    """Goes on in the first Python that has PyTorch and NumPy: this one, that of PATH, Debian's."""
-    tried = []
-    for python in (sys.executable, shutil.which("python3"), "/usr/bin/python3"):
-        if not python or python in tried or not os.path.exists(python):
-            continue
-        tried.append(python)
-        if subprocess.run([python, "-c", "import torch, numpy"], capture_output=True).returncode == 0:
-            if python != sys.executable:
-                os.execv(python, [python, *sys.argv])
-            return
-    print(f"skipped: no PyTorch with NumPy in {', '.join(tried)}; Debian: apt-get install python3-torch python3-numpy")
-    sys.exit(SKIPPED)
-
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "judges"))
+import packages  # noqa: E402
 
 if __name__ == "__main__":
-    find_pytorch()
+    packages.find("torch", "numpy")
 
-import numpy as np  # noqa: E402: only where it is
+import models  # noqa: E402: only where they are
+import numpy as np  # noqa: E402
 import torch  # noqa: E402
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import models  # noqa: E402
 
 
 def float32(x):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|python|all|wheel|aarch64|compilers]` [=tests].
-# all: the tests and the module of Python.
-# wheel: what makes wheels and tries them (tests/wheel/); aarch64: what the preset of that name needs, a compiler for 64-bit Arm
-# and qemu; compilers: those that tests/compilers.sh tries. tests/packages.txt lists what each purpose needs.
+# Makes this machine able to build softamp: `bash tests/setup.sh [program|tests|python|all|wheel|aarch64|compilers|pytorch]` [=tests].
+# all: the tests and the module of Python; wheel: what makes wheels and tries them (tests/wheel/); aarch64: what the preset of that
+# name needs, a compiler for 64-bit Arm and qemu; compilers: those that tests/compilers.sh tries; pytorch: what tests/pytorch
+# compares with. tests/packages.txt lists what each purpose needs.
 #
 # On Debian and its relatives the missing packages are installed with apt-get (through sudo where needed); nothing is
 # touched when all are there, or when something stands in the way. All that does is named at once, with exit code 1.
@@ -10,12 +10,12 @@ set -euo pipefail
 
 purpose=${1:-tests}
 case $purpose in
-  program | aarch64 | compilers) purposes=$purpose ;;
+  program | aarch64 | compilers | pytorch) purposes=$purpose ;;
   tests | python) purposes="program $purpose" ;;
   all) purposes="program tests python" ;;
   wheel) purposes="program python wheel" ;;
   *)
-    echo "setup.sh: '$purpose' is not known; expected program, tests, python, all, wheel, aarch64 or compilers" >&2
+    echo "setup.sh: '$purpose' is not known; expected program, tests, python, all, wheel, aarch64, compilers or pytorch" >&2
     exit 2
     ;;
 esac

@@ -29,7 +29,7 @@ refused() {
 build() { bash tests/build.sh program "$@"; }
 
 refused 2 "^build.sh: 'programm' is not known; expected program, tests or all" bash tests/build.sh programm
-refused 2 "^setup.sh: 'test' is not known; expected program, tests, python, all, wheel, aarch64 or compilers" bash tests/setup.sh test
+refused 2 "^setup.sh: 'test' is not known; expected program, tests, python, all, wheel, aarch64, compilers or pytorch" bash tests/setup.sh test
 refused 2 "^venv.sh: 'jax' is not known; expected torch, or nothing" bash tests/venv.sh jax
 
 # A compiler that is too old, and none at all.

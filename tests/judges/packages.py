@@ -9,18 +9,22 @@ import tempfile
 SKIPPED = 77
 
 
-def find(*modules):
-    """Goes on in the first Python that has these: that of SOFTAMP_PYTHON, this one, that of PATH, Debian's."""
+def find(*modules, where="True", brings=None):
+    """Goes on in the first Python that has these, and where an expression is true: that of SOFTAMP_PYTHON, this one, that of PATH,
+    Debian's. brings: the command that brings them [=tests/venv.sh]."""
+    if os.environ.pop("SOFTAMP_PYTHON_FOUND", None):  # this one, by whatever name it was started
+        return
     tried = []
     for python in (os.environ.get("SOFTAMP_PYTHON"), sys.executable, shutil.which("python3"), "/usr/bin/python3"):
         if not python or python in tried or not os.path.exists(python):
             continue
         tried.append(python)
-        if subprocess.run([python, "-c", "import " + ", ".join(modules)], capture_output=True).returncode == 0:
+        if subprocess.run([python, "-c", f"import {', '.join(modules)}; assert {where}"], capture_output=True).returncode == 0:
             if python != sys.executable:
+                os.environ["SOFTAMP_PYTHON_FOUND"] = "1"
                 os.execv(python, [python, "-B", *sys.argv])
             return
-    brings = "bash tests/venv.sh" + (" torch" if "torch" in modules else "")
+    brings = brings or "bash tests/venv.sh" + (" torch" if "torch" in modules else "")
     print(f"skipped: no {', '.join(modules)} in {', '.join(tried)}; `{brings}` brings them; SOFTAMP_PYTHON: a Python that has them")
     sys.exit(SKIPPED)
 

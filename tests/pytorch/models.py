@@ -174,7 +174,7 @@ class Optimizer:
                                              momentum=settings["momentum"])
             for p in parameters:  # TensorFlow's mean square begins at 1
                 state = self.torch.state[p]
-                state.update(step=0, square_avg=torch.ones_like(p))
+                state.update(step=torch.zeros(()), square_avg=torch.ones_like(p))
                 if settings["momentum"] > 0:
                     state["momentum_buffer"] = torch.zeros_like(p)
         else:

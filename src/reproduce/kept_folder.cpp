@@ -5,9 +5,9 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "softamp/graph/trace.h"
 #include "src/files/file_lock.h"
 #include "src/files/output_file.h"
-#include "src/report/sha256.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -19,12 +19,10 @@ namespace fs = std::filesystem;
 std::string program_digest() {
   std::ifstream in("/proc/self/exe", std::ios::binary);
   if (!in) return {};
-  Sha256 digest;
-  std::string part(1 << 20, '\0');
-  while (in.read(part.data(), static_cast<std::streamsize>(part.size())), in.gcount() > 0)
-    digest.add(part.data(), static_cast<size_t>(in.gcount()));
-  if (in.bad()) throw std::runtime_error("the program's own file cannot be read: " + std::string(std::strerror(errno)));
-  return digest.hex();
+  std::string file(fs::file_size("/proc/self/exe"), '\0');
+  if (!in.read(file.data(), static_cast<std::streamsize>(file.size())))
+    throw std::runtime_error("the program's own file cannot be read: " + std::string(std::strerror(errno)));
+  return hash_text(file.data(), file.size());
 }
 
 void make_folder(const fs::path& folder) {

@@ -14,7 +14,7 @@ struct Program {
   std::string digest{};
   bool operator==(const Program&) const = default;
 };
-/// SHA-256 of the running program's file, in hexadecimal; empty if the system does not show it.
+/// XXH3-128 of the running program's file, in hexadecimal; empty if the system does not show it.
 std::string program_digest();
 
 /// Call before a run: makes the folder if it does not exist, and checks that files can be written to it. Throws

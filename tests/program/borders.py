@@ -75,12 +75,6 @@ class Checks:
         self.run("rewrite", "graph.json", "--recipe-fp8", "pipe.json", code=2, says="is a pipe; expected a regular file")
         for arguments in (("run", "/dev/zero"), ("train", "/dev/urandom"), ("registers", "/dev/zero")):
             self.run(*arguments, code=2, says="is a device")
-        self.run("reproduce", "harmonic-series", "--brief", "--quiet", "--out", "page", code=0)
-        for picture in (self.folder / "page").glob("*.svg"):
-            picture.unlink()
-            os.mkfifo(picture)
-            self.run("reproduce", "all", "--brief", "--quiet", "--out", "page", code=2, says="is a pipe; expected a regular file, a picture")
-            break
 
     def partial_files(self):
         where = "has its file while that is written; expected another file"

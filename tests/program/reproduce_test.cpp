@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,21 @@ std::vector<std::string> names() {
   const json list = json::parse(run_softamp("reproduce --json").out);
   for (const json& e : list["experiments"]) result.push_back(e["name"]);
   return result;
+}
+
+/// All experiments, run once for the tests that begin with a copy of what is kept of them.
+struct AllBrief {
+  const TemporaryFolder folder{};
+  const std::string page = folder.file("page"), markdown = folder.file("page.md");
+  const Outcome outcome = run_softamp("reproduce all --brief --out " + page + " --markdown " + markdown);
+  void copy_page(const std::string& to) const {
+    using std::filesystem::copy_options;
+    std::filesystem::copy(page, to, copy_options::skip_existing | copy_options::recursive);
+  }
+};
+const AllBrief& all_brief() {
+  static const AllBrief run;
+  return run;
 }
 
 TEST(Reproduce, ListsTheShelf) {
@@ -83,11 +99,11 @@ TEST(Reproduce, FilesAreWrittenEvenIfNobodyReadsOn) {
 }
 
 TEST(Reproduce, AllMakesThePageAndGoesOnFromWhatIsKept) {
-  const TemporaryFolder folder;
-  const std::string command = "reproduce all --brief --out " + folder.file("page");
-  const Outcome first = run_softamp(command + " --markdown " + folder.file("page.md"));
+  const TemporaryFolder& folder = all_brief().folder;
+  const Outcome& first = all_brief().outcome;
   ASSERT_TRUE(first.code == 0) << first.out << first.err;
-  const std::string page = read_text(folder.file("page/index.html")), markdown = read_text(folder.file("page.md"));
+  const std::string command = "reproduce all --brief --out " + all_brief().page;
+  const std::string page = read_text(folder.file("page/index.html")), markdown = read_text(all_brief().markdown);
   size_t kept = 0;
   for (const std::string& name : names()) {
     EXPECT_NE(page.find("<h2 id=\"" + name + "\">"), std::string::npos) << name;
@@ -147,10 +163,22 @@ TEST(Reproduce, AFigureThatCannotBeDrawnTakesNoNumberAway) {
   EXPECT_NE(one.out.find("\nChecks: "), std::string::npos) << one.out;
   EXPECT_NE(one.err.find("gnuplot failed: out of ink"), std::string::npos) << one.err;
   EXPECT_TRUE(std::filesystem::exists(folder.file("a/" + kName + ".json")));
-  // All, kept or not, name what they lack, and the page has the numbers.
+  // All, kept or not, name what they lack, and the page has the numbers: one is run, the others are there without their
+  // figures.
+  all_brief().copy_page(folder.file("a"));
+  const std::string not_kept = "recursive-sum";
+  std::filesystem::remove(folder.file("a/index.html"));
+  std::filesystem::remove(folder.file("a/" + not_kept + ".json"));
+  std::vector<std::filesystem::path> figures;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("a")))
+    if (entry.path().extension() == ".svg") figures.push_back(entry.path());
+  for (const auto& figure : figures) std::filesystem::remove(figure);
   const Outcome all = run_shell(program + "all --brief --quiet --out " + folder.file("a"));
   EXPECT_EQ(all.code, 2);
   EXPECT_NE(all.err.find("softamp reproduce: " + kName + ": not all files are written: gnuplot failed: out of ink"),
+            std::string::npos)
+      << all.err;
+  EXPECT_NE(all.err.find("softamp reproduce: " + not_kept + ": not all files are written: gnuplot failed"),
             std::string::npos)
       << all.err;
   EXPECT_EQ(all.out.find(" failed "), std::string::npos) << all.out;
@@ -160,6 +188,17 @@ TEST(Reproduce, AFigureThatCannotBeDrawnTakesNoNumberAway) {
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.err.find("\nsoftamp reproduce: " + kName + ": "), std::string::npos) << again.err;
   EXPECT_EQ(read_text(folder.file("a/index.html")).find(".svg was not drawn. "), std::string::npos);
+}
+
+TEST(Reproduce, APictureThatIsAPipeIsNotRead) {
+  const TemporaryFolder folder;
+  all_brief().copy_page(folder.file("a"));
+  const std::string picture = folder.file("a/harmonic-series-sums.svg");
+  ASSERT_TRUE(std::filesystem::remove(picture));
+  ASSERT_EQ(mkfifo(picture.c_str(), 0600), 0);
+  const Outcome o = run_softamp("reproduce all --brief --quiet --out " + folder.file("a"));
+  EXPECT_EQ(o.code, 2);
+  EXPECT_NE(o.err.find("is a pipe; expected a regular file, a picture"), std::string::npos) << o.err;
 }
 
 TEST(Reproduce, ALongRunAsksFirst) {

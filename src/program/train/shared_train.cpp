@@ -32,7 +32,7 @@ void choose_device(const Exchange& exchange) {
 /// Results of other builds may have other bits.
 void compare_programs(Exchange& exchange) {
   const std::vector<std::string> all = train_detail::gather_texts(
-      exchange, std::string("softamp ") + SOFTAMP_VERSION + ", SHA-256 " + reproduce::program_digest());
+      exchange, std::string("softamp ") + SOFTAMP_VERSION + ", XXH3-128 " + reproduce::program_digest());
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
       throw train_detail::RanksDiffer("rank " + std::to_string(rank) + " runs " + all[rank] + ", and rank 0 runs " +

@@ -3,9 +3,9 @@
 // is measured against bulk::round's, under the same policy.
 //
 //   bench_blocks [threads [=1]]     SOFTAMP_BENCH_ISA=avx2: instead of the best instruction set
-#include <random>
 
 #include "bench/measure.h"
+#include "bench/normal_values.h"
 #include "bench/sets.h"
 #include "softamp/tensor/block_bulk.h"
 
@@ -49,9 +49,7 @@ std::vector<Named> formats() {
 const Array<float>& input() {
   static const Array<float> values = [] {
     Array<float> v(kSize);
-    std::mt19937 generator(1);
-    std::normal_distribution<float> normal;
-    for (size_t i = 0; i < kSize; ++i) v[i] = i < (1 << 20) ? normal(generator) : v[i - (1 << 20)];
+    fill_normal<float>(v);
     return v;
   }();
   return values;

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "bench/measure.h"
+#include "bench/normal_values.h"
 #include "bench/sets.h"
 #include "softamp/tensor/bulk.h"
 
@@ -15,10 +16,8 @@ using bulk::InstructionSet;
 
 struct Data {
   explicit Data(size_t n) : values(n), quarter_subnormal(n), rounded(n), out(n), a(n), b(n), c(n) {
-    std::mt19937_64 generator(1);
-    std::normal_distribution<float> normal;
-    const size_t period = size_t{1} << 20;
-    for (size_t i = 0; i < n; ++i) values[i] = i < period ? normal(generator) : values[i - period];
+    fill_normal<float>(values);
+    std::mt19937_64 generator(2);
     for (size_t i = 0; i < n; ++i) quarter_subnormal[i] = generator() % 4 == 0 ? values[i] * 0x1p-17f : values[i];
     bulk::round(values, kFp16, std::span<uint16_t>(a), Semantics::ieee());
     for (size_t i = 0; i < n; ++i) b[i] = a[(i * 7 + 3) % n], c[i] = a[(i * 5 + 1) % n];

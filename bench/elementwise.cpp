@@ -4,9 +4,9 @@
 // cache have 2^26 elements of 16 bits or 2^25 of 32.
 #include <memory>
 #include <optional>
-#include <random>
 
 #include "bench/measure.h"
+#include "bench/normal_values.h"
 #include "bench/sets.h"
 #include "emu/op_kernel.h"
 #include "softamp/engine/settings.h"
@@ -23,10 +23,8 @@ constexpr size_t kBytes = size_t{1} << 27;  // of an array past the cache
 /// Arrays that all benchmarks share: normal numbers as fp32, fp16 and bf16.
 struct Data {
   Data() : wide(kBytes / 4), narrow(kBytes / 2), brain(kBytes / 2), out(kBytes / 4) {
-    std::mt19937_64 generator(1);
-    std::normal_distribution<float> normal;
     constexpr size_t kPeriod = size_t{1} << 18;
-    for (size_t i = 0; i < wide.size(); ++i) wide[i] = i < kPeriod ? normal(generator) : wide[i - kPeriod];
+    fill_normal<float>(wide, kPeriod);
     for (size_t i = 0; i < narrow.size(); ++i) {
       if (i >= kPeriod) {
         narrow[i] = narrow[i - kPeriod], brain[i] = brain[i - kPeriod];

@@ -1,9 +1,9 @@
 // Every format x mode x variant in bulk, from fp32 and from binary64, one core, 16 Ki elements: at least 0.3 G
 // elements/s on AVX-512, none by the scalar reference. Prints the slowest.
 #include <cmath>
-#include <random>
 
 #include "bench/measure.h"
+#include "bench/normal_values.h"
 #include "softamp/tensor/bulk.h"
 
 namespace {
@@ -63,9 +63,7 @@ template <class T>
 const Array<T>& input() {
   static const Array<T> values = [] {
     Array<T> v(kInCache);
-    std::mt19937_64 generator(1);
-    std::normal_distribution<T> normal;
-    for (T& x : v) x = normal(generator);
+    fill_normal<T>(v);
     return v;
   }();
   return values;

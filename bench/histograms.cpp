@@ -2,9 +2,9 @@
 // results: RESULTS.md.
 #include <cstring>
 #include <memory>
-#include <random>
 
 #include "bench/measure.h"
+#include "bench/normal_values.h"
 #include "bench/tables.h"
 #include "softamp/report/exponent_histogram.h"
 
@@ -15,10 +15,9 @@ using namespace softamp::bench;
 
 /// Normally distributed values, as weights and gradients are; of activations the negative ones are 0.
 Tensor drawn(DType dtype, int64_t n, bool activations) {
-  std::mt19937 random(1);
-  std::normal_distribution<double> normal(0, 0.02);
   std::vector<double> values(4096);
-  for (double& x : values) x = activations ? std::max(0.0, normal(random)) : normal(random);
+  fill_normal<double>(values);
+  for (double& x : values) x = 0.02 * (activations ? std::max(0.0, x) : x);
   const Tensor some = Tensor::from_values(dtype, {4096}, values);
   Tensor t(TensorType{dtype, {n}});
   for (size_t at = 0; at < t.bytes(); at += some.bytes())

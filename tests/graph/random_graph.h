@@ -14,6 +14,7 @@
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
 #include "tests/ops/node_rows.h"
+#include "tests/shuffle.h"
 
 namespace softamp::test {
 
@@ -393,24 +394,11 @@ class RandomGraphMaker {
     const Port wide = pool_.back();
     add({"Squeeze", {wide}});
   }
-  /// In [0, n), by the high bits of a product.
-  size_t high_bits_below(size_t n) { return static_cast<size_t>(static_cast<Wide>(random_()) * n >> 64); }
-  /// A permutation as libstdc++'s std::shuffle makes it, from one number for two places: the standard leaves that open,
-  /// and the digests of these graphs are pinned with every library.
-  void shuffle(Ints& row) {
-    size_t i = 1;
-    if (row.size() % 2 == 0 && row.size() > 1) std::swap(row[i++], row[high_bits_below(2)]);
-    for (; i + 1 < row.size(); i += 2) {
-      const size_t both = high_bits_below((i + 1) * (i + 2));
-      std::swap(row[i], row[both / (i + 2)]);
-      std::swap(row[i + 1], row[both % (i + 2)]);
-    }
-  }
   void rearrange() {
     const Port x = of_type(any_type());
     Ints perm;
     for (int a = 0; a < shape_of(x).rank(); ++a) perm.push_back(a);
-    shuffle(perm);
+    shuffle(perm, random_);
     add({"Transpose", {x}, {{"perm", perm}}});
     Ints multiples(perm.size());
     for (int64_t& m : multiples) m = extent(1, 2);
@@ -519,7 +507,6 @@ class RandomGraphMaker {
     add({"AllFinite", {x, of_type(dtype_of(x))}});
   }
 
-  __extension__ using Wide = unsigned __int128;
   std::mt19937_64 random_;
   GraphBuilder builder_;
   std::map<std::string, Tensor> feeds_;

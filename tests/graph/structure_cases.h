@@ -1,10 +1,10 @@
 // A node of an operation that moves elements, at random: for the tests of the graph and of the engine.
 #pragma once
 
-#include <algorithm>
 #include <random>
 
 #include "softamp/graph/graph.h"
+#include "tests/shuffle.h"
 
 namespace softamp::test {
 
@@ -51,7 +51,7 @@ inline Port add_random(GraphBuilder& b, std::mt19937& random, const std::string&
     attributes = {{"size_splits", first}, {"axis", axis}};
   } else if (op == "Transpose") {
     for (int i = 0; i < rank; ++i) first.push_back(i);
-    std::shuffle(first.begin(), first.end(), random);
+    shuffle(first, random);
     attributes = {{"perm", first}};
   } else if (op == "Pad") {
     for (int i = 0; i < 2 * rank; ++i) first.push_back(pick(random, 0, 3));

@@ -1,9 +1,10 @@
 // The promises of docs/NUMERICS.md for the binary64 functions against MPFR: random operands of every exponent and of
 // where each function is neither constant nor linear, and the neighbourhoods of the places where formulations change.
 #include <gtest/gtest.h>
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_real_distribution.hpp>
 
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,10 @@ const DoubleRow kRows[] = {
 #undef SOFTAMP_ROW
 
 std::vector<double> operands_of(const DoubleRow& row) {
-  std::mt19937_64 random(static_cast<uint64_t>(row.function) + 1);
+  boost::random::mt19937_64 random(static_cast<uint64_t>(row.function) + 1);
   std::vector<double> xs;
   for (int i = 0; i < 8000; ++i) xs.push_back(__builtin_bit_cast(double, random()));
-  std::uniform_real_distribution<double> inside(row.low, row.high), near(-1.5, 1.5), exponent(-80, 6);
+  boost::random::uniform_real_distribution<double> inside(row.low, row.high), near(-1.5, 1.5), exponent(-80, 6);
   for (int i = 0; i < 8000; ++i) xs.push_back(inside(random));
   for (int i = 0; i < 4000; ++i) xs.push_back(near(random));
   for (int i = 0; i < 4000; ++i) xs.push_back(std::ldexp(near(random), static_cast<int>(exponent(random))));

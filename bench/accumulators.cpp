@@ -1,5 +1,7 @@
 // Products whose accumulator is a tensor core (numerics/products/tensor_core.h): multiply-adds a second, one thread.
 // Goal: 0.2 G a core. Commands and results: RESULTS.md.
+#include <random>
+
 #include "bench/measure.h"
 #include "bench/sets.h"
 #include "emu/products/product.h"
@@ -36,10 +38,10 @@ void add_accumulator(Accumulator accumulator, const FloatFormat& format, const c
         const emu::ProductPlan plan(rules, semantics, isa);
         const emu::Schedule schedule = emu::Schedule::plain(extent, 16);
         std::vector<uint32_t> a(extent * extent), b(a.size()), out(a.size());
-        uint32_t x = 1;
+        std::mt19937 random(1);
         for (auto* v : {&a, &b})
           for (size_t i = 0; i < v->size(); ++i) {  // about +-1, of several exponents
-            x = x * 1664525u + 1013904223u;
+            const auto x = static_cast<uint32_t>(random());
             const float f = (static_cast<float>(x >> 8) * 0x1p-24f - 0.5f) * (x & 3 ? 1.0f : 0.0625f);
             const uint32_t code = static_cast<uint32_t>(fp::from_float(format, f));
             if (format.storage_bits() > 16)

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <random>
 
 #include "bench/measure.h"
 #include "bench/sets.h"
@@ -27,12 +28,12 @@ class Job {
     node_.name = name;
     node_.op = std::move(op);
     node_.attributes = std::move(attributes);
-    uint32_t state = 1;
+    std::mt19937 random(1);
     for (const TensorType& t : inputs) {
       node_.inputs.push_back({static_cast<int>(node_.inputs.size()), 0});
       tensors_.emplace_back(t);
       for (uint16_t& code : tensors_.back().as<uint16_t>()) {  // about +-1
-        state = state * 1664525u + 1013904223u;
+        const auto state = static_cast<uint32_t>(random());
         code = static_cast<uint16_t>((state >> 31) << 15 | (0x3400u + (state >> 16 & 0x7FFu)));
       }
     }

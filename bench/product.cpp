@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "bench/measure.h"
+#include "bench/normal_values.h"
 #include "emu/products/product.h"
 #if defined(SOFTAMP_HAS_OPENBLAS)
 #include <cblas.h>
@@ -115,15 +116,11 @@ class Job {
         a_(extent * k_),
         b_(k_ * extent),
         out_(extent * extent) {
-    uint32_t state = 1;
-    const auto number = [&] {  // sums of uniform numbers, about normal
-      int sum = 0;
-      for (int i = 0; i < 4; ++i) sum += static_cast<int>((state = state * 1664525u + 1013904223u) >> 20) - 2048;
-      return static_cast<float>(sum) / 4096.0f;
-    };
+    std::vector<float> normal(2 * a_.size());
+    fill_normal<float>(normal);
     for (size_t i = 0; i < a_.size(); ++i) {
-      a_[i] = code(subject.rules.a, number());
-      b_[i] = code(subject.rules.b, number() * 0.125f);
+      a_[i] = code(subject.rules.a, normal[2 * i]);
+      b_[i] = code(subject.rules.b, normal[2 * i + 1] * 0.125f);
     }
     if (subject.rules.a.storage_bits() <= 16) pack(a_), pack(b_);
     environment_.semantics = subject.semantics;

@@ -3,6 +3,7 @@
 // threads). Commands and results: RESULTS.md.
 #include <cstdio>
 #include <memory>
+#include <random>
 
 #include "bench/measure.h"
 #include "bench/sets.h"
@@ -61,13 +62,13 @@ class Subject {
 
 Tensor values(DType type, const Shape& shape) {
   Tensor t(type, shape);
-  uint32_t state = 1;
+  std::mt19937 random(1);
   const FloatFormat f = format_of(type);
   // Numbers in [1, 2), of either sign but for parameters and statistics, by their mantissas.
   const uint64_t one = static_cast<uint64_t>(f.bias) << f.mantissa_bits();
   const int64_t n = shape.elements();
   for (int64_t i = 0; i < n; ++i) {
-    state = state * 1664525u + 1013904223u;
+    const auto state = static_cast<uint32_t>(random());
     const uint64_t code =
         one | (state >> 9 & f.mantissa_mask()) | (state >> 8 & 1 && shape.rank() > 1 && n > 4096 ? f.sign_mask() : 0);
     std::memcpy(static_cast<char*>(t.data()) + i * static_cast<int64_t>(size_of(type)), &code, size_of(type));

@@ -1,6 +1,8 @@
 // ScaledMatMul against MatMul of float32, in the same run: G multiply-adds a second, quantising both operands included,
 // one thread. Goals, in MatMul's rate: chains of dequantised values 0.4 (NVFP4 0.15), blocks 0.08 (0.03). Commands and
 // results: RESULTS.md.
+#include <random>
+
 #include "bench/measure.h"
 #include "bench/sets.h"
 #include "softamp/graph/executor.h"
@@ -18,10 +20,11 @@ struct Product {
   void run() { executor->run({{"a", &a}, {"b", &b}}, {"product"}); }
 };
 
-Tensor numbers(int64_t extent, uint32_t x) {
+Tensor numbers(int64_t extent, uint32_t seed) {
+  std::mt19937 random(seed);
   std::vector<double> all;
   for (int64_t i = 0; i < extent * extent; ++i) {
-    x = x * 1664525u + 1013904223u;
+    const auto x = static_cast<uint32_t>(random());
     all.push_back((static_cast<double>(x >> 8) * 0x1p-24 - 0.5) * (x & 3 ? 1.0 : 0.0625));
   }
   return Tensor::from_values(DType::kFloat32, Shape{extent, extent}, all);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <set>
 
 #include "bench/measure.h"
@@ -136,12 +137,10 @@ class Training {
     const ModelInputs inputs{{DType::kInt32, shape}, {DType::kInt32, shape}, s.precision_value()};
     trainer_ = std::make_unique<Trainer>(build_model(network.build, find_loss(network.output.loss), inputs), options);
     tokens_.emplace(Batch{Tensor(DType::kInt32, shape), Tensor(DType::kInt32, shape)});
-    uint32_t state = 1;
+    std::mt19937 random(1);
     for (Tensor* tensor : {&tokens_->images, &tokens_->labels})
-      for (int32_t& token : tensor->as<int32_t>()) {
-        state = state * 1664525u + 1013904223u;
-        token = static_cast<int32_t>((state >> 8) % static_cast<uint32_t>(network.input.vocabulary));
-      }
+      for (int32_t& token : tensor->as<int32_t>())
+        token = static_cast<int32_t>(random() % static_cast<uint32_t>(network.input.vocabulary));
   }
 
   int64_t batch_, next_ = 0;
@@ -185,7 +184,7 @@ class Alone {
     options.timings = true;
     GraphBuilder builder;
     std::vector<Port> inputs;
-    uint32_t state = 1;
+    std::mt19937 random(1);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Node& from = graph.node(node.inputs[i].node);
       if (from.op == "Const") {
@@ -194,10 +193,7 @@ class Alone {
       }
       const TensorType& type = graph.type(node.inputs[i]);
       std::vector<double> values(static_cast<size_t>(type.shape.elements()));
-      for (double& v : values) {
-        state = state * 1664525u + 1013904223u;
-        v = static_cast<double>(static_cast<int32_t>(state)) * 0x1p-31;
-      }
+      for (double& v : values) v = static_cast<double>(static_cast<int32_t>(random())) * 0x1p-31;
       inputs.push_back(builder.placeholder("input" + std::to_string(i), type.dtype, type.shape));
       tensors_.emplace_back("input" + std::to_string(i), Tensor::from_values(type.dtype, type.shape, values));
     }

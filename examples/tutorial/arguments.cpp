@@ -1,6 +1,7 @@
 #include "arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <boost/algorithm/string/join.hpp>
 
 #include <filesystem>
 #include <iostream>
@@ -31,12 +32,6 @@ class WrongDepth : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-std::string joined(const std::vector<std::string>& words, const std::string& separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
 /// Any name of a precision, as fp16, becomes the one that the options list; other words stay, to be refused.
 std::string named(std::string& text) {
   try {
@@ -48,7 +43,7 @@ std::string named(std::string& text) {
 
 void add_tutorial_options(CLI::App& app, const Program& program, CommandLine& line) {
   softamp::TrainSettings& s = line.arguments.settings;
-  app.add_option("PRECISION", line.precision, joined(program.precisions, " or "))
+  app.add_option("PRECISION", line.precision, boost::algorithm::join(program.precisions, " or "))
       ->required()
       ->type_name("WORD")
       ->transform(CLI::Validator(named, ""))

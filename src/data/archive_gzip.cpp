@@ -7,6 +7,7 @@
 
 #include "softamp/data/images.h"
 #include "src/data/archive.h"
+#include "src/text/hexadecimal.h"
 
 namespace softamp::archive {
 
@@ -19,12 +20,6 @@ using Reader = std::unique_ptr<LibArchive, FreeArchive>;
 namespace {
 
 constexpr size_t kGzipHeader = 10, kGzipTrailer = 8;
-
-std::string hex(uint64_t value, int digits) {
-  std::string text(static_cast<size_t>(digits), '0');
-  for (size_t i = text.size(); i-- > 0; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
-}
 
 [[noreturn]] void fail_damaged(const std::string& name, uint64_t offset, LibArchive* reader) {
   const char* text = ::archive_error_string(reader);
@@ -45,7 +40,7 @@ void Source::open_gzip() {
   const auto octet = [&](size_t i) { return std::to_integer<unsigned>(packed_[i]); };
   if (packed_.size() < 2 || octet(0) != 0x1f || octet(1) != 0x8b) {
     std::string found;
-    for (size_t i = 0; i < std::min<size_t>(packed_.size(), 2); ++i) found += " " + hex(octet(i), 2);
+    for (size_t i = 0; i < std::min<size_t>(packed_.size(), 2); ++i) found += " " + hexadecimal(octet(i), 2);
     fail(name_, 0, "not a gzip file: expected it to begin with 1f 8b, found" + (found.empty() ? " nothing" : found));
   }
   if (packed_.size() < kGzipHeader + kGzipTrailer)
@@ -89,8 +84,8 @@ std::span<const std::byte> Source::next_unpacked() {
     const uint32_t crc = little_endian32(trailer), length = little_endian32(trailer.subspan(4));
     if (crc != gzip_->crc || length != static_cast<uint32_t>(offset_))
       throw DataError(name_ + ": the gzip data do not agree with the file's last 8 bytes, which promise checksum " +
-                      hex(crc, 8) + " and length " + std::to_string(length) + "; found " + hex(gzip_->crc, 8) +
-                      " and " + std::to_string(offset_) +
+                      hexadecimal(crc, 8) + " and length " + std::to_string(length) + "; found " +
+                      hexadecimal(gzip_->crc, 8) + " and " + std::to_string(offset_) +
                       ": the data are damaged, or other bytes follow the one member that is expected");
   }
   return piece;

@@ -1,17 +1,14 @@
 // IDX: a magic number (two zero bytes, the element type, the rank), an extent of four bytes for each axis, the
 // elements; numbers are big-endian. Source: the page of MNIST, yann.lecun.com/exdb/mnist.
 #include "src/data/image_formats.h"
+#include "src/text/hexadecimal.h"
 
 namespace softamp {
 namespace {
 
 constexpr uint32_t kImages = 0x00000803, kLabels = 0x00000801;
 
-std::string hex(uint32_t value) {
-  std::string text = "0x00000000";
-  for (size_t i = text.size(); i-- > 2; value >>= 4) text[i] = "0123456789abcdef"[value & 15];
-  return text;
-}
+std::string hex(uint32_t value) { return "0x" + hexadecimal(value, 8); }
 
 uint32_t big_endian32(std::span<const std::byte> bytes, size_t at) {
   uint32_t value = 0;

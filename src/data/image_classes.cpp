@@ -6,6 +6,7 @@
 
 #include "src/data/image_formats.h"
 #include "src/data/png_image.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -23,12 +24,7 @@ struct ImageClass {
 };
 using ImageClasses = std::vector<ImageClass>;
 
-std::string ending(const fs::path& file) {
-  std::string text = file.extension().string();
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
+std::string ending(const fs::path& file) { return lower_case(file.extension().string()); }
 
 bool is_image(const fs::path& file) {
   return std::find(std::begin(kImageEndings), std::end(kImageEndings), ending(file)) != std::end(kImageEndings);

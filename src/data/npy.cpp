@@ -5,6 +5,7 @@
 
 #include "src/data/npy_header.h"
 #include "src/files/known_file.h"
+#include "src/text/joined.h"
 
 namespace softamp::npy {
 namespace {
@@ -53,9 +54,7 @@ uint64_t element_count(std::span<const uint64_t> shape, size_t element_size, std
 }
 
 std::string shape_text(std::span<const uint64_t> shape) {
-  std::string text = "(";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + (shape.size() == 1 ? ",)" : ")");
+  return "(" + joined(shape) + (shape.size() == 1 ? ",)" : ")");
 }
 
 Header parse_header(std::span<const std::byte> start, uint64_t file_size, std::string_view name) {

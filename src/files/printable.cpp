@@ -38,6 +38,12 @@ std::string printable(std::string_view text, bool keep_lines) {
   return safe;
 }
 
+std::string excerpt(std::string_view text) {
+  size_t shown = text.size() > 80 ? 80 : text.size();
+  while (shown < text.size() && shown > 76 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;
+  return printable(text.substr(0, shown)) + (text.size() > 80 ? "..." : "");
+}
+
 std::string printable_json(std::string_view document) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string safe;

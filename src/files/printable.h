@@ -12,6 +12,9 @@ namespace softamp::files {
 /// keep_lines: newlines stay.
 std::string printable(std::string_view text, bool keep_lines = false);
 
+/// The first 80 bytes of a text, cut within no character, as printable() has them; "..." says that there is more.
+std::string excerpt(std::string_view text);
+
 /// A JSON document that is printable() with its lines: what a terminal obeys stands in it as "\u009b".
 std::string printable_json(std::string_view document);
 

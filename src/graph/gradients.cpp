@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "src/files/printable.h"
 #include "src/graph/gradient_context.h"
 #include "src/graph/nearest_name.h"
 
@@ -31,10 +32,10 @@ class Walk {
     check_seed();
     for (const auto& [name, function] : options.custom) {
       if (builder.graph().find(name) >= 0 && function) continue;
-      graph_detail::Nearest nearest(name);
-      for (const Node& node : builder.graph().nodes()) nearest.offer(node.name);
-      throw GraphError("custom gradient of '" + graph_detail::printable(name) +
-                       "': " + (function ? "the graph has no such node" + nearest.text() : "the function is empty"));
+      throw GraphError("custom gradient of '" + files::excerpt(name) + "': " +
+                       (function ? "the graph has no such node" +
+                                       graph_detail::nearest_of(name, builder.graph().nodes(), &Node::name)
+                                 : "the function is empty"));
     }
   }
 

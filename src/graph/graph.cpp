@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 
+#include "src/files/printable.h"
 #include "src/graph/name_hash.h"
 #include "src/graph/nearest_name.h"
 
@@ -69,9 +70,8 @@ Port Graph::port(std::string_view text) const {
   const std::string_view name = text.substr(0, colon);
   Port port{find(name), 0};
   if (port.node < 0) {
-    graph_detail::Nearest nearest(name);
-    for (const Node& node : nodes_) nearest.offer(node.name);
-    throw GraphError("the graph has no node '" + graph_detail::printable(name) + "'" + nearest.text());
+    throw GraphError("the graph has no node '" + files::excerpt(name) + "'" +
+                     graph_detail::nearest_of(name, nodes_, &Node::name));
   }
   const size_t outputs = nodes_[static_cast<size_t>(port.node)].outputs.size();
   if (colon != std::string_view::npos) {
@@ -80,8 +80,8 @@ Port Graph::port(std::string_view text) const {
     if (digits.empty() || read.ec != std::errc{} || read.ptr != digits.data() + digits.size()) port.port = -1;
   }
   if (port.port < 0 || static_cast<size_t>(port.port) >= outputs)
-    throw GraphError("'" + graph_detail::printable(text) + "': node '" + std::string(name) + "' has " +
-                     std::to_string(outputs) + (outputs == 1 ? " output" : " outputs") +
+    throw GraphError("'" + files::excerpt(text) + "': node '" + std::string(name) + "' has " + std::to_string(outputs) +
+                     (outputs == 1 ? " output" : " outputs") +
                      "; expected \"name\" or \"name:port\" with a port from 0");
   return port;
 }

@@ -5,6 +5,7 @@
 #include "softamp/graph/operation.h"
 #include "src/graph/dot_text.h"
 #include "src/graph/node_check.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -82,11 +83,8 @@ std::string text(const Graph& graph) {
   std::vector<std::string> calls, types;
   size_t name_width = 0, call_width = 0, type_width = 0;
   for (const Node& node : graph.nodes()) {
-    std::string call = node.op + "(", type;
-    for (size_t i = 0; i < node.inputs.size(); ++i) call += (i ? ", " : "") + graph.port_name(node.inputs[i]);
-    for (size_t i = 0; i < node.outputs.size(); ++i) type += (i ? ", " : "") + node.outputs[i].text();
-    calls.push_back(call + ")");
-    types.push_back(type);
+    calls.push_back(node.op + "(" + joined(node.inputs, ", ", [&](Port p) { return graph.port_name(p); }) + ")");
+    types.push_back(joined(node.outputs, ", ", &TensorType::text));
     name_width = std::max(name_width, std::min(node.name.size(), kWidest));
     call_width = std::max(call_width, std::min(calls.back().size(), kWidest));
     type_width = std::max(type_width, std::min(types.back().size(), kWidest));

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "softamp/report/names.h"
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/report/edit_distance.h"
-#include "src/report/lower_case.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -68,8 +68,7 @@ std::string value_text(const ConfigValue& value) {
   if (const Esr* e = std::get_if<Esr>(&value)) return std::string("StochasticRoundingBehaviour.") + name_of(*e);
   std::string text;
   for (const auto& [key, word] : std::get<PoplarOptions>(value))
-    text +=
-        (text.empty() ? "\"" : ",\"") + graph_detail::printable(key) + "\":\"" + graph_detail::printable(word) + "\"";
+    text += (text.empty() ? "\"" : ",\"") + files::excerpt(key) + "\":\"" + files::excerpt(word) + "\"";
   return "{" + text + "}";
 }
 

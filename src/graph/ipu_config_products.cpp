@@ -6,6 +6,7 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/decimal.h"
 #include "softamp/report/names.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -44,12 +45,6 @@ const std::vector<Known>& known_options() {
       {"experimental.slicVmac16", kBool, false, true},
   };
   return kAll;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& w : words) text += (text.empty() ? "" : ", ") + w;
-  return text;
 }
 
 /// 0 <= x <= 1, as Poplar asks of availableMemoryProportion.

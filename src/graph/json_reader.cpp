@@ -9,6 +9,7 @@
 #include "softamp/graph/operation.h"
 #include "src/files/input_file.h"
 #include "src/files/machine_memory.h"
+#include "src/files/printable.h"
 #include "src/graph/json_tensor.h"
 #include "src/graph/nearest_name.h"
 #include "src/graph/node_check.h"
@@ -18,11 +19,11 @@
 namespace softamp {
 namespace {
 
+using files::excerpt;
 using graph_detail::fail_at;
 using graph_detail::found;
 using graph_detail::Json;
-using graph_detail::Nearest;
-using graph_detail::printable;
+using graph_detail::nearest_of;
 
 /// A node as in the text; nodes are numbered by their position in the text's list. Words are those of the parsed text.
 struct NodeEntry {
@@ -42,9 +43,7 @@ Json parse(std::string_view text, const JsonOptions& o) {
 void check_fields(const Json& object, std::initializer_list<const char*> known, const std::string& place) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    Nearest nearest(key);
-    for (const char* name : known) nearest.offer(name);
-    fail_at(place, "unknown field '" + printable(key) + "'" + nearest.text());
+    fail_at(place, "unknown field '" + excerpt(key) + "'" + nearest_of(key, known));
   }
 }
 
@@ -87,7 +86,7 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
       fail_at(place, error.what());
     }
     named.assign(o.source).append(": node '");
-    named.append(name.size() > 80 ? printable(name) : name).append("': ");  // well-formed: else only cut where long
+    named.append(name.size() > 80 ? excerpt(name) : name).append("': ");  // well-formed: else only cut where long
     check_fields(node, {"name", "op", "inputs", "attributes"}, named);
     e.op = text_field(node, "op", named);
     if (!find_operation(e.op)) try {
@@ -116,12 +115,10 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
       if (!input.is_string()) fail_at(at(), "expected \"name\" or \"name:port\", found " + found(input));
       const auto [name, port] = split_port(input.get_ref<const std::string&>());
       if (port < 0)
-        fail_at(at(), "'" + printable(input.get_ref<const std::string&>()) + "': expected \"name\" or \"name:port\"");
+        fail_at(at(), "'" + excerpt(input.get_ref<const std::string&>()) + "': expected \"name\" or \"name:port\"");
       const auto it = numbers.find(name);
       if (it == numbers.end()) {
-        Nearest nearest(name);
-        for (const NodeEntry& e : entries) nearest.offer(e.name);
-        fail_at(at(), "the graph has no node '" + printable(name) + "'" + nearest.text());
+        fail_at(at(), "the graph has no node '" + excerpt(name) + "'" + nearest_of(name, entries, &NodeEntry::name));
       }
       entries[i].inputs.push_back({it->second, port});
     }
@@ -146,10 +143,10 @@ std::vector<NodeEntry> read_entries(const Json& nodes, const JsonOptions& o) {
   std::string names;
   constexpr size_t kMostShown = 20;
   for (size_t i = 0; i < cycle.size() && i < kMostShown; ++i)
-    names += "'" + printable(entries[static_cast<size_t>(cycle[i])].name) + "' reads ";
+    names += "'" + excerpt(entries[static_cast<size_t>(cycle[i])].name) + "' reads ";
   if (cycle.size() > kMostShown) names += "... reads ";
   fail_at(o.source + ": ",
-          "the nodes form a cycle: " + names + "'" + printable(entries[static_cast<size_t>(cycle[0])].name) + "'");
+          "the nodes form a cycle: " + names + "'" + excerpt(entries[static_cast<size_t>(cycle[0])].name) + "'");
 }
 
 /// Positions in the text, inputs before readers; among nodes that are ready, the first in the text comes first.
@@ -221,9 +218,8 @@ Attributes read_attributes(const NodeEntry& e, const JsonOptions& o, uint64_t& b
     for (const AttributeSpec& spec : op.attributes)
       if (spec.name == name) kind = spec.kind;
     if (!kind) {
-      Nearest nearest(name);
-      for (const AttributeSpec& spec : op.attributes) nearest.offer(spec.name);
-      fail_at(place, "unknown attribute '" + printable(name) + "' of " + std::string(e.op) + nearest.text());
+      fail_at(place, "unknown attribute '" + excerpt(name) + "' of " + std::string(e.op) +
+                         nearest_of(name, op.attributes, &AttributeSpec::name));
     }
     at.resize(place.size());
     at.append("attribute '").append(name).append("': ");

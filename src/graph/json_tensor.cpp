@@ -7,8 +7,8 @@
 #include "softamp/data/npy.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/report/number_text.h"
+#include "src/files/printable.h"
 #include "src/graph/base64.h"
-#include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
 
 namespace softamp::graph_detail {
@@ -24,7 +24,7 @@ std::optional<uint64_t> parse_code(const std::string& text, size_t bits, const s
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data() + 2, end, code, 16);
   if (read.ec != std::errc{} || read.ptr != end || (bits < 64 && code >> bits != 0))
-    fail_at(place, "'" + printable(text) + "' is no code of " + std::to_string(bits) + " bits in hexadecimal");
+    fail_at(place, "'" + files::excerpt(text) + "' is no code of " + std::to_string(bits) + " bits in hexadecimal");
   return code;
 }
 
@@ -37,13 +37,13 @@ uint64_t float_code(const Json& value, DType dtype, const std::string& place) {
     if (const auto code = parse_code(text, 8 * size_of(dtype), place)) return *code;
     const ParsedNumber number = parse_number(text.substr(0, 2000));
     if (text.size() > 2000 || number.kind == ParsedNumber::Kind::kMalformed)
-      fail_at(place, "'" + printable(text) + "' is no number: expected decimal, nan, inf, -inf or a code 0x3c00");
+      fail_at(place, "'" + files::excerpt(text) + "' is no number: expected decimal, nan, inf, -inf or a code 0x3c00");
     const uint64_t code = to_code(format, number).code;
     // Binary64 numbers are read as JSON's are: none becomes infinite, or zero.
     const bool finite = number.kind == ParsedNumber::Kind::kFinite;
     if (dtype == DType::kFloat64 && finite &&
         (!format.is_finite(code) || (format.is_zero(code) && number.value.significand != 0)))
-      fail_at(place, "'" + printable(text) + "' is no number in the range of float64");
+      fail_at(place, "'" + files::excerpt(text) + "' is no number in the range of float64");
     return code;
   }
   if (!value.is_number()) fail_at(place, "expected a number, found " + found(value));
@@ -112,7 +112,7 @@ Tensor read_npy(const Json& text, const TensorType& type, const JsonOptions& opt
   bool inside = file.is_relative() && !file.empty() && !file.has_root_path();
   for (const std::filesystem::path& part : file) inside = inside && part != "..";
   if (!inside || file.string().find('\0') != std::string::npos)
-    fail_at(place, "'npy' is '" + printable(file.string()) + "'; expected a relative path without '..'");
+    fail_at(place, "'npy' is '" + files::excerpt(file.string()) + "'; expected a relative path without '..'");
   try {
     const std::filesystem::path path = options.folder / file;
     if (options.npy_files) options.npy_files->push_back(path);
@@ -135,7 +135,7 @@ void fail_at(const std::string& place, const std::string& message) { throw Graph
 
 std::string found(const Json& value) {
   const std::string text = value.is_structured() ? "" : " " + value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  return std::string(value.type_name()) + printable(text);
+  return std::string(value.type_name()) + files::excerpt(text);
 }
 
 Shape read_shape(const Json& value, const std::string& place) {
@@ -174,7 +174,7 @@ Tensor read_tensor(const Json& value, const JsonOptions& options, uint64_t& budg
     if (key == "dtype" || key == "shape") continue;
     if (key != "values" && key != "base64" && key != "npy")
       fail_at(place,
-              "unknown field '" + printable(key) + "'; expected 'dtype', 'shape' and 'values', 'base64' or 'npy'");
+              "unknown field '" + files::excerpt(key) + "'; expected 'dtype', 'shape' and 'values', 'base64' or 'npy'");
     if (content) fail_at(place, "'" + how + "' and '" + key + "'; expected one of them");
     content = &field;
     how = key;

@@ -1,12 +1,12 @@
 // The known word that a misspelt one most likely means.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
-#include "src/files/printable.h"
 #include "src/report/edit_distance.h"
-#include "src/report/lower_case.h"
+#include "src/text/lower_case.h"
 
 namespace softamp::graph_detail {
 
@@ -33,11 +33,12 @@ class Nearest {
   size_t least_ = 0, offered_ = 0;
 };
 
-/// Text from outside made safe to print: cut after 80 bytes, but within no character; what is no text, as "\x1b".
-inline std::string printable(std::string_view text) {
-  size_t shown = text.size() > 80 ? 80 : text.size();
-  while (shown < text.size() && shown > 76 && (static_cast<unsigned char>(text[shown]) & 0xC0) == 0x80) --shown;
-  return files::printable(text.substr(0, shown)) + (text.size() > 80 ? "..." : "");
+/// What Nearest says of the items' names. `name`: an item's [=the item itself].
+template <class Items, class Name = std::identity>
+std::string nearest_of(std::string_view wanted, const Items& items, const Name& name = {}) {
+  Nearest nearest(wanted);
+  for (const auto& item : items) nearest.offer(std::invoke(name, item));
+  return nearest.text();
 }
 
 }  // namespace softamp::graph_detail

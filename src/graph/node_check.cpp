@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "softamp/engine/float_environment.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 
 namespace softamp::graph_detail {
 namespace {
@@ -15,13 +17,6 @@ AttributeKind kind_of(const Attribute& value) {
                                              AttributeKind::kString, AttributeKind::kType,  AttributeKind::kShape,
                                              AttributeKind::kInts,   AttributeKind::kTensor};
   return kKinds[value.index()];
-}
-
-template <class T, class Name>
-std::string joined(const std::vector<T>& items, Name name) {
-  std::string list;
-  for (const T& item : items) list += (list.empty() ? "" : ", ") + std::string(name(item));
-  return list;
 }
 
 bool has_variadic_input(const Operation& op) { return !op.inputs.empty() && op.inputs.back().variadic; }
@@ -45,7 +40,7 @@ void check_count(const Operation& op, Node& node) {
   if (given < least || (given > ports && !variadic)) {
     const std::string number = variadic || least < ports ? "at least " + std::to_string(least) : std::to_string(least);
     throw GraphError(place(node) + std::to_string(given) + (given == 1 ? " input" : " inputs") + "; expected " +
-                     number + " (" + joined(op.inputs, [](const PortSpec& p) { return p.name; }) + ")");
+                     number + " (" + joined(op.inputs, ", ", &PortSpec::name) + ")");
   }
   if (!variadic) return;
   const int64_t count = static_cast<int64_t>(given - ports + 1);
@@ -75,22 +70,21 @@ void check_given(const Operation& op, Node& node) {
     }
     const AttributeSpec* spec = find_spec(op, name);
     if (!spec) {
-      Nearest nearest(name);
-      for (const AttributeSpec& known : op.attributes) nearest.offer(known.name);
-      throw GraphError(place(node) + "unknown attribute '" + printable(name) + "'" + nearest.text());
+      throw GraphError(place(node) + "unknown attribute '" + files::excerpt(name) + "'" +
+                       nearest_of(name, op.attributes, &AttributeSpec::name));
     }
     if (kind_of(value) != spec->kind)
       throw GraphError(place(node) + "attribute '" + name + "' is " + text_of(value) + ", of kind " +
                        name_of(kind_of(value)) + "; expected kind " + name_of(spec->kind));
     if (const auto* word = std::get_if<std::string>(&value))
       if (!spec->choices.empty() && std::find(spec->choices.begin(), spec->choices.end(), *word) == spec->choices.end())
-        throw GraphError(place(node) + "attribute '" + name + "' is '" + printable(*word) + "'; expected " +
-                         joined(spec->choices, [](const std::string& s) { return s; }));
+        throw GraphError(place(node) + "attribute '" + name + "' is '" + files::excerpt(*word) + "'; expected " +
+                         named_choices(*spec));
     if (const auto* type = std::get_if<DType>(&value))
       if (!allowed(*spec, *type))
         throw GraphError(
             place(node) + "attribute '" + name + "' is " + name_of(*type) +
-            ", not in the list of allowed values: " + joined(spec->types, [](DType t) { return name_of(t); }));
+            ", not in the list of allowed values: " + joined(spec->types, ", ", [](DType t) { return name_of(t); }));
     if (const auto* tensor = std::get_if<std::shared_ptr<const Tensor>>(&value))
       if (!*tensor) throw GraphError(place(node) + "attribute '" + name + "' is a null tensor");
   }
@@ -126,8 +120,9 @@ void check_dtypes(const Operation& op, Node& node, std::span<const TensorType> i
         std::find_if(fixed_by.begin(), fixed_by.end(), [&](const auto& fixed) { return *fixed.first == port.type; });
     if (known == node.attributes.end() || (type == std::get<DType>(known->second) && by == fixed_by.end())) {
       if (!allowed(*spec, type))
-        throw GraphError(place(node) + "Value passed to parameter '" + argument(i) + "' has DataType " + name_of(type) +
-                         " not in list of allowed values: " + joined(spec->types, [](DType t) { return name_of(t); }));
+        throw GraphError(
+            place(node) + "Value passed to parameter '" + argument(i) + "' has DataType " + name_of(type) +
+            " not in list of allowed values: " + joined(spec->types, ", ", [](DType t) { return name_of(t); }));
       if (known == node.attributes.end()) node.attributes[port.type] = type;
       if (by == fixed_by.end()) fixed_by.emplace_back(&port.type, i);
       continue;
@@ -150,9 +145,8 @@ void fill_in(const Operation& op, Node& node) {
     else if (spec.kind == AttributeKind::kType && spec.name == "dtype" && tensor)
       node.attributes["dtype"] = (*tensor)->dtype();
     else
-      throw GraphError(
-          place(node) + "attribute '" + spec.name + "' is missing; expected kind " + name_of(spec.kind) +
-          (spec.choices.empty() ? "" : ": " + joined(spec.choices, [](const std::string& s) { return s; })));
+      throw GraphError(place(node) + "attribute '" + spec.name + "' is missing; expected kind " + name_of(spec.kind) +
+                       (spec.choices.empty() ? "" : ": " + named_choices(spec)));
   }
 }
 
@@ -163,13 +157,19 @@ void check_characters(const std::string& what, std::string_view name, std::strin
     good = good && (letter(name[i]) ||
                     (i == 0 ? first_extra : std::string_view("._-/")).find(name[i]) != std::string_view::npos);
   if (!good)
-    throw GraphError("'" + printable(name) + "' is not a valid " + what +
+    throw GraphError("'" + files::excerpt(name) + "' is not a valid " + what +
                      ": expected letters, digits and '.', then these and '_', '-', '/'");
 }
 
 }  // namespace
 
 bool is_placement(std::string_view name) { return name == "device" || name == "layer"; }
+
+std::string named_choices(const AttributeSpec& spec) {
+  std::vector<std::string> words = spec.choices;
+  std::erase(words, "");
+  return joined(words);
+}
 
 void check_name(const std::string& name) { check_characters("node name", name, "."); }
 void check_scope(std::string_view scope) { check_characters("scope name", scope, "._-"); }
@@ -274,8 +274,8 @@ void check_reference(const Graph& graph, int i) {
     Nearest nearest(name);
     for (const Node& other : graph.nodes())
       if (other.op == "VariableV2") nearest.offer(other.name);
-    throw GraphError(place(node) + "attribute 'ref' is '" + printable(name) + "'; expected the name of a VariableV2" +
-                     nearest.text());
+    throw GraphError(place(node) + "attribute 'ref' is '" + files::excerpt(name) +
+                     "'; expected the name of a VariableV2" + nearest.text());
   }
   const TensorType &variable = graph.node(v).outputs[0], &value = graph.type(node.inputs[0]);
   if (variable != value)

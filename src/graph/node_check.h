@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "softamp/graph/operation.h"
 
@@ -14,6 +15,9 @@ void complete_node(Node& node, std::span<const TensorType> inputs);
 /// Attributes of kind string that any node may have, whatever its operation: "device" and "layer", where it is to run
 /// and the layer it belongs to. They change no result; passes of precision/ read them.
 bool is_placement(std::string_view name);
+
+/// The words that an attribute may be, as messages list them; the empty one, which leaves it open, is not named.
+std::string named_choices(const AttributeSpec& spec);
 
 /// Throws GraphError where the name is malformed.
 void check_name(const std::string& name);

@@ -1,20 +1,20 @@
 // The table of operations as text for the documentation.
 #include "softamp/graph/operation.h"
+#include "src/graph/node_check.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
 
 std::string ports(const std::vector<PortSpec>& specs) {
-  std::string text;
-  for (const PortSpec& p : specs)
-    text += (text.empty() ? "" : ", ") + p.name + (p.variadic ? "..." : p.optional ? "?" : "") + ": " + p.type;
-  return text;
+  return joined(specs, ", ", [](const PortSpec& p) {
+    return p.name + (p.variadic ? "..." : p.optional ? "?" : "") + ": " + p.type;
+  });
 }
 
 std::string values(const AttributeSpec& a) {
-  std::string text;
-  for (const std::string& choice : a.choices) text += (text.empty() ? "" : ", ") + choice;
-  for (const DType type : a.types) text += (text.empty() ? "" : ", ") + std::string(name_of(type));
+  const std::string text =
+      a.types.empty() ? graph_detail::named_choices(a) : joined(a.types, ", ", [](DType t) { return name_of(t); });
   return text.empty() ? name_of(a.kind) : text;
 }
 

@@ -4,7 +4,9 @@
 
 #include "softamp/graph/operation.h"
 #include "softamp/report/number_text.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -60,12 +62,6 @@ const T& get(const Attributes& attributes, std::string_view name, const std::str
   return *value;
 }
 
-std::string list(std::span<const int64_t> numbers) {
-  std::string text = "[";
-  for (size_t i = 0; i < numbers.size(); ++i) text += (i ? "," : "") + std::to_string(numbers[i]);
-  return text + "]";
-}
-
 }  // namespace
 
 std::optional<DType> fixed_type(const PortSpec& port, DType t) {
@@ -87,9 +83,8 @@ const Operation* find_operation(std::string_view name) {
 
 const Operation& operation(std::string_view name) {
   if (const Operation* found = find_operation(name)) return *found;
-  graph_detail::Nearest nearest(name);
-  for (const Operation& op : table()) nearest.offer(op.name);
-  throw GraphError("unknown operation '" + graph_detail::printable(name) + "'" + nearest.text());
+  throw GraphError("unknown operation '" + files::excerpt(name) + "'" +
+                   graph_detail::nearest_of(name, table(), &Operation::name));
 }
 
 bool InferenceContext::get_bool(std::string_view name) const { return get<bool>(attributes_, name, op_); }
@@ -129,10 +124,10 @@ std::string text_of(const Attribute& value) {
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(int64_t i) const { return std::to_string(i); }
     std::string operator()(double d) const { return shortest_decimal(d); }
-    std::string operator()(const std::string& s) const { return "'" + graph_detail::printable(s) + "'"; }
+    std::string operator()(const std::string& s) const { return "'" + files::excerpt(s) + "'"; }
     std::string operator()(DType t) const { return name_of(t); }
     std::string operator()(const Shape& s) const { return s.text(); }
-    std::string operator()(const std::vector<int64_t>& numbers) const { return list(numbers); }
+    std::string operator()(const std::vector<int64_t>& numbers) const { return list_text(numbers); }
     std::string operator()(const std::shared_ptr<const Tensor>& t) const {
       if (!t) return "no tensor";
       std::string text = t->type().text();

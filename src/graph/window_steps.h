@@ -2,20 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "softamp/graph/operation.h"
+#include "src/text/joined.h"
 
 namespace softamp::graph_detail {
-
-/// "[1,2,2,1]".
-inline std::string list_text(std::span<const int64_t> values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? "," : "") + std::to_string(values[i]);
-  return text + "]";
-}
 
 /// ksize, strides or dilations: refuses all except [1, h, w, 1] with h and w in 1 .. 2^24.
 inline void check_steps(const InferenceContext& c, const char* name) {

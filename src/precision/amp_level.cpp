@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/layers/layer_kind.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -67,15 +69,10 @@ struct Scope {
 const char* name_of(AmpLevel level) { return kLevels[static_cast<size_t>(level)]; }
 
 AmpLevel parse_amp_level(std::string_view text) {
-  graph_detail::Nearest nearest(text);
-  std::string known;
-  for (size_t i = 0; i < kLevels.size(); ++i) {
+  for (size_t i = 0; i < kLevels.size(); ++i)
     if (text == kLevels[i]) return static_cast<AmpLevel>(i);
-    nearest.offer(kLevels[i]);
-    known += (i ? ", " : "") + std::string(kLevels[i]);
-  }
-  throw std::invalid_argument("unknown amp_level '" + graph_detail::printable(text) + "'; expected one of " + known +
-                              nearest.text());
+  throw std::invalid_argument("unknown amp_level '" + files::excerpt(text) + "'; expected one of " + joined(kLevels) +
+                              graph_detail::nearest_of(text, kLevels));
 }
 
 AmpSettings amp_settings(AmpLevel level, std::string_view device_target, DType low) {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/counted_casts.h"
 #include "src/precision/layers/layer_kind.h"
 #include "src/precision/tensorflow/device_name.h"
@@ -115,9 +115,8 @@ class Planner {
     for (const OpReaders::Read& r : reads) {
       const OpNode& merge = node(r.node);
       if (merge.op != "Merge" && merge.op != "RefMerge") continue;
-      throw std::invalid_argument(colours_.mechanism + ": " + node(next).op + " '" +
-                                  graph_detail::printable(node(next).name) + "' " + says(from_low) + ", but " +
-                                  merge.op + " '" + graph_detail::printable(merge.name) +
+      throw std::invalid_argument(colours_.mechanism + ": " + node(next).op + " '" + files::excerpt(node(next).name) +
+                                  "' " + says(from_low) + ", but " + merge.op + " '" + files::excerpt(merge.name) +
                                   "', to which it leads back, " + says(!from_low) +
                                   ": no cast may stand between them; expected a mechanism that converts both or "
                                   "neither");

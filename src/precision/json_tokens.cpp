@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/report/json_places.h"
 #include "src/report/read_json.h"
 
@@ -58,12 +58,12 @@ std::string described(const JsonToken& token) {
     case TokenKind::kObject: return "an object";
     case TokenKind::kArray: return "a list";
     case TokenKind::kKey:
-    case TokenKind::kString: return "'" + graph_detail::printable(token.text) + "'";
+    case TokenKind::kString: return "'" + files::excerpt(token.text) + "'";
     case TokenKind::kObjectEnd: return "'}'";
     case TokenKind::kArrayEnd: return "the list's end";
     case TokenKind::kOther: break;
   }
-  return graph_detail::printable(token.text);
+  return files::excerpt(token.text);
 }
 
 }  // namespace softamp::precision_detail

@@ -5,14 +5,13 @@
 #include <stdexcept>
 
 #include "softamp/graph/operation.h"
+#include "src/text/joined.h"
 
 namespace softamp::cells {
 namespace {
 
 std::string list_of(std::span<const DType> types) {
-  std::string text;
-  for (const DType t : types) text += (text.empty() ? "" : ", ") + std::string(name_of(t));
-  return "(" + text + ")";
+  return "(" + joined(types, ", ", [](DType t) { return name_of(t); }) + ")";
 }
 
 /// float16 and bfloat16 1, float32 2, float64 3; 0: a dtype that only fits itself.

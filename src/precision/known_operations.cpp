@@ -1,6 +1,5 @@
 #include "src/precision/known_operations.h"
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -8,7 +7,7 @@
 #include "softamp/precision/recipe.h"
 #include "src/precision/tensorflow/op_signatures.h"
 #include "src/report/edit_distance.h"
-#include "src/report/lower_case.h"
+#include "src/text/lower_case.h"
 
 namespace softamp::precision_detail {
 namespace {

@@ -8,8 +8,10 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/number_text.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/lower_case.h"
+#include "src/text/joined.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -148,14 +150,10 @@ LossScaleOptions LossScaleOptions::parse(std::string_view text) {
   for (const LossScaleOptions& r : table())
     if (r.name == word) return r;
 
-  graph_detail::Nearest nearest(text);
-  std::string known;
-  for (const std::string& name : preset_names()) {
-    nearest.offer(name);
-    known += " " + name;
-  }
-  throw std::invalid_argument("Could not interpret loss scale identifier: " + graph_detail::printable(text) +
-                              nearest.text() + "; expected a positive number (256, 2^15, 0.125) or one of:" + known);
+  const std::vector<std::string> known = preset_names();
+  throw std::invalid_argument("Could not interpret loss scale identifier: " + files::excerpt(text) +
+                              graph_detail::nearest_of(text, known) +
+                              "; expected a positive number (256, 2^15, 0.125) or one of: " + joined(known, " "));
 }
 
 }  // namespace softamp

@@ -5,13 +5,15 @@
 #include <array>
 #include <stdexcept>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
 
-using graph_detail::Nearest;
-using graph_detail::printable;
+using files::excerpt;
+using graph_detail::nearest_of;
 using MechanismKind = Mechanism::Kind;
 
 constexpr std::array kKinds = {"none",   "tensorflow", "recipe",
@@ -30,13 +32,7 @@ const char* word(MechanismKind kind) { return kKinds[static_cast<size_t>(kind)];
 /// "; nearest: O2; expected O0, O1, ..."
 template <class Names>
 std::string choices(std::string_view given, const Names& names) {
-  Nearest nearest(given);
-  std::string all;
-  for (const auto& name : names) {
-    nearest.offer(name);
-    all += (all.empty() ? "; expected " : ", ") + std::string(name);
-  }
-  return nearest.text() + all;
+  return nearest_of(given, names) + "; expected " + joined(names);
 }
 
 /// What to write for a word that is a value of some mechanism: "; for this, write policy=mixed_float16".
@@ -81,7 +77,7 @@ class Reader {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw std::invalid_argument("mechanism '" + printable(text_) + "': " + what);
+    throw std::invalid_argument("mechanism '" + excerpt(text_) + "': " + what);
   }
 
   void read_kind(std::string_view name) {
@@ -91,9 +87,8 @@ class Reader {
         return;
       }
     const std::string form = form_of_value(name);
-    Nearest nearest(name);
-    for (const char* kind : kKinds) nearest.offer(kind);
-    refuse("there is no mechanism '" + printable(name) + "'" + (form.empty() ? nearest.text() : form) + "; " + kForms);
+    refuse("there is no mechanism '" + excerpt(name) + "'" + (form.empty() ? nearest_of(name, kKinds) : form) + "; " +
+           kForms);
   }
 
   void default_value() {
@@ -130,7 +125,7 @@ class Reader {
 
   void read_dtype(std::string_view name) {
     m_.low = parse_dtype(name);
-    if (!is_low(m_.low)) refuse("dtype '" + printable(name) + "'; expected float16 or bfloat16");
+    if (!is_low(m_.low)) refuse("dtype '" + excerpt(name) + "'; expected float16 or bfloat16");
     const DType asked = *m_.low;
     m_.low.reset();
     const DType own = m_.low_dtype();

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 
 namespace softamp::precision_detail {
 namespace {
 
-using graph_detail::printable;
+using files::excerpt;
 
 // A pattern of a recipe takes some kilobytes. If one needs more than this, RE2 refuses it or drops states.
 constexpr int64_t kBytesOfPattern = 1 << 20, kBytesOfBatch = 16 << 20;
@@ -27,7 +27,7 @@ RE2::Options options(int64_t bytes) {
 std::string left_out(const RE2& re) {
   const std::string& arg = re.error_arg();
   const bool number = arg.size() >= 2 && arg[0] == '\\' && arg[1] >= '1' && arg[1] <= '9';
-  if (number || arg.starts_with("\\k") || arg.starts_with("\\g")) return "back-reference '" + printable(arg) + "'";
+  if (number || arg.starts_with("\\k") || arg.starts_with("\\g")) return "back-reference '" + excerpt(arg) + "'";
   if (arg == "(?P" && re.pattern().find("(?P=") != std::string::npos) return "back-reference '(?P='";
   for (const char* ahead : {"(?=", "(?!"})
     if (arg.starts_with(ahead)) return std::string("look-ahead '") + ahead + "'";
@@ -43,10 +43,10 @@ std::string pattern_fault(const std::string& pattern) {
            std::to_string(kLongestPattern);
   const RE2 re(pattern, options(kBytesOfPattern));
   if (re.ok()) return {};
-  const std::string begin = "the pattern '" + printable(pattern) + "' ";
+  const std::string begin = "the pattern '" + excerpt(pattern) + "' ";
   if (const std::string what = left_out(re); !what.empty())
     return begin + "has the " + what + "; RE2's grammar, which takes linear time, has none";
-  return begin + "does not compile: " + printable(re.error());
+  return begin + "does not compile: " + excerpt(re.error());
 }
 
 /// Neighbouring patterns that share one automaton.

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/report/read_json.h"
 
 namespace softamp {
@@ -36,7 +36,7 @@ bool is_other_dtype(std::string_view name) {
     text += " Please use the 'mixed_float16' policy instead.";
   else if (name == "bfloat16_with_float32_vars")
     text += " Please use the 'mixed_bfloat16' policy instead.";
-  throw std::invalid_argument(text + " Got policy name: '" + graph_detail::printable(name) + "'");
+  throw std::invalid_argument(text + " Got policy name: '" + files::excerpt(name) + "'");
 }
 
 [[noreturn]] void refuse_json(const std::string& message) { throw std::invalid_argument("dtype policy: " + message); }
@@ -66,7 +66,7 @@ Policy::Policy(std::string_view name) : name_(name) {
                                 ": softamp has no tensors of this dtype of TensorFlow's; expected float16, bfloat16, "
                                 "float32, float64, mixed_float16 or mixed_bfloat16");
   if (!compute_)
-    throw std::invalid_argument("Cannot convert value " + graph_detail::printable(name) +
+    throw std::invalid_argument("Cannot convert value " + files::excerpt(name) +
                                 " to a mixed precision Policy. Valid policies include 'mixed_float16', "
                                 "'mixed_bfloat16', and the name of any dtype such as 'float32'.");
 }
@@ -86,15 +86,15 @@ Policy Policy::from_json(std::string_view text) {
   if (!json.is_object()) refuse_json(std::string("it is ") + json.type_name() + "; expected a string, null or object");
   for (const auto& [key, value] : json.items())
     if (key != "class_name" && key != "config")
-      refuse_json("unknown key '" + graph_detail::printable(key) + "'; expected class_name and config");
+      refuse_json("unknown key '" + files::excerpt(key) + "'; expected class_name and config");
   const auto kind = json.find("class_name"), config = json.find("config");
   if (kind == json.end()) refuse_json("no class_name; expected \"Policy\"");
   if (*kind != "Policy" && *kind != "PolicyV1")
-    refuse_json("class_name is " + graph_detail::printable(kind->dump(-1, ' ', true)) + "; expected \"Policy\"");
+    refuse_json("class_name is " + files::excerpt(kind->dump(-1, ' ', true)) + "; expected \"Policy\"");
   if (config == json.end() || !config->is_object()) refuse_json("no object config; expected {\"name\": ...}");
   for (const auto& [key, value] : config->items())
     if (key != "name" && key != "loss_scale")
-      refuse_json("unknown key config." + graph_detail::printable(key) + "; expected name");
+      refuse_json("unknown key config." + files::excerpt(key) + "; expected name");
   const auto name = config->find("name");
   if (name == config->end()) refuse_json("no config.name; expected a string");
   return policy_of(*name, "config.name");

@@ -8,6 +8,7 @@
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
 
 namespace softamp {
 namespace {
@@ -16,6 +17,9 @@ namespace {
 struct FloatingNodes {
   int64_t all = 0, low = 0;
 };
+
+/// A cell that is wider exceeds its column.
+constexpr size_t kWidest = 60;
 
 FloatingNodes floating_nodes(const PrecisionReport& report) {
   const TypesAfter after(report);
@@ -56,7 +60,7 @@ std::string by_list_and_operation(const PrecisionReport& report) {
   for (const auto& [key, tally] : tallies)
     lines.push_back(
         {one_line(key.first), one_line(key.second), std::to_string(tally.units), std::to_string(tally.converted)});
-  return "\n" + aligned(lines.size(), [&](size_t l) { return lines[l]; }, {2, 3});
+  return "\n" + in_columns(lines, {2, 3}, kWidest);
 }
 
 }  // namespace
@@ -86,10 +90,10 @@ std::string PrecisionReport::summary() const {
   lines.push_back({"casts", std::to_string(plan.casts.size()) + " added: " + std::to_string(to_low) + " to " + low +
                                 " (" + std::to_string(to_low - counted) + " of constants and variables), " +
                                 std::to_string(to_float) + " to float32"});
-  lines.push_back({"low precision", fixed_places(100 * low_share(), 1) + " %" + ": " + std::to_string(floating.low) +
-                                        " of " + std::to_string(floating.all) + " nodes of floating type, afterwards"});
+  lines.push_back({"low precision", percent_text(low_share()) + ": " + std::to_string(floating.low) + " of " +
+                                        std::to_string(floating.all) + " nodes of floating type, afterwards"});
   if (!colours.groups.empty()) lines.push_back({"groups", std::to_string(groups())});
-  return aligned(lines.size(), [&](size_t l) { return lines[l]; }, {}) + by_list_and_operation(*this);
+  return in_columns(lines, {}, kWidest) + by_list_and_operation(*this);
 }
 
 std::string PrecisionReport::table() const {
@@ -110,7 +114,7 @@ std::string PrecisionReport::table() const {
   };
   std::vector<size_t> right = {6, 7};
   if (grouped) right.push_back(8);
-  return aligned(rows.size() + 1, cells, right);
+  return in_columns(rows.size() + 1, cells, right, kWidest);
 }
 
 }  // namespace softamp

@@ -1,7 +1,7 @@
 // Reading and writing recipes: names, files, the environment.
 #include "softamp/precision/recipe.h"
 
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -9,15 +9,16 @@
 
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
-#include "src/report/lower_case.h"
 #include "src/report/read_json.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
 
 namespace fs = std::filesystem;
-using graph_detail::printable;
+using files::excerpt;
 
 constexpr const char *kConversion = "TF_BF16_CONVERSION", *kDeprecatedConversion = "TF_ENABLE_BF16_CONVERSION",
                      *kDumpPath = "TF_BF16_DUMP_PATH";
@@ -48,13 +49,11 @@ Recipe Recipe::find(std::string_view name_or_path, RecipeReading reading) {
   const fs::path path(name_or_path);
   std::error_code error;
   if (fs::exists(path, error)) return load(path, reading);
-  graph_detail::Nearest nearest(name_or_path);
-  nearest.offer("full");
-  nearest.offer("basic");
   // A text that looks like a path is taken for one.
   const bool word = name_or_path.find_first_of("/.\\") == std::string_view::npos;
-  throw std::invalid_argument("recipe '" + printable(name_or_path) + "': there is no such file" +
-                              (word ? nearest.text() : "") + "; expected full, basic, or the path of a JSON file");
+  throw std::invalid_argument("recipe '" + excerpt(name_or_path) + "': there is no such file" +
+                              (word ? graph_detail::nearest_of(name_or_path, std::array{"full", "basic"}) : "") +
+                              "; expected full, basic, or the path of a JSON file");
 }
 
 Recipe Recipe::load(const fs::path& path, RecipeReading reading) {

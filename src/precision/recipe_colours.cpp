@@ -9,15 +9,15 @@
 #include <unordered_map>
 
 #include "softamp/precision/recipe.h"
+#include "src/files/printable.h"
 #include "src/files/shortened_list.h"
-#include "src/graph/nearest_name.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/name_patterns.h"
 
 namespace softamp {
 namespace {
 
-using graph_detail::printable;
+using files::excerpt;
 
 enum class Class : uint8_t { kNonConvertible, kConvertible, kAllow, kStrict, kConditional, kBlock };
 
@@ -33,7 +33,7 @@ class Painter {
       : graph_(graph), recipe_(recipe), low_(low), readers_(readers(graph)), nodes_(graph.nodes.size()) {}
 
   Colouring paint() {
-    Colouring c = Colouring::nothing(graph_, "recipe " + printable(recipe_.name), low_);
+    Colouring c = Colouring::nothing(graph_, "recipe " + excerpt(recipe_.name), low_);
     classify();
     find_obstacles();
     grow();
@@ -177,7 +177,7 @@ class Painter {
     const State& s = at(n);
     const auto& list = s.of == Class::kConvertible ? recipe_.convertible : recipe_.non_convertible;
     const RecipeException& e = list[static_cast<size_t>(s.pattern)];
-    return "pattern '" + printable(e.pattern) + "'" + (e.type.empty() ? "" : " for " + printable(e.type));
+    return "pattern '" + excerpt(e.pattern) + "'" + (e.type.empty() ? "" : " for " + excerpt(e.type));
   }
 
   /// The neighbour that a conditional node follows: of those converted in the round before, the first by name.
@@ -266,13 +266,13 @@ class Painter {
     }
     for (const auto& [obstacle, who] : refused) {
       files::ShortenedList names(5);
-      for (const int n : who) names.add("'" + printable(node(n).name) + "' (" + pattern_text(n) + ")");
+      for (const int n : who) names.add("'" + excerpt(node(n).name) + "' (" + pattern_text(n) + ")");
       all.push_back("WARNING forced, but never converted: " + names.text() + ": " + obstacle);
     }
     int64_t converted = 0;
     for (const State& s : nodes_) converted += s.converted;
     const int count = groups.empty() ? 0 : 1 + *std::max_element(groups.begin(), groups.end());
-    all.push_back("INFO recipe " + printable(recipe_.name) + ": " + std::to_string(converted) + " of " +
+    all.push_back("INFO recipe " + excerpt(recipe_.name) + ": " + std::to_string(converted) + " of " +
                   std::to_string(nodes_.size()) + " nodes converted to " + softamp::name_of(low_) + " in " +
                   std::to_string(count) + (count == 1 ? " group" : " groups"));
     return all;
@@ -289,7 +289,7 @@ class Painter {
 
 Colouring colour_recipe(const OpGraph& graph, const Recipe& recipe, DType low) {
   if (low != DType::kBFloat16 && low != DType::kFloat16)
-    throw std::invalid_argument("recipe " + printable(recipe.name) + ": dtype " + name_of(low) +
+    throw std::invalid_argument("recipe " + excerpt(recipe.name) + ": dtype " + name_of(low) +
                                 "; expected bfloat16 or float16");
   return Painter(graph, recipe, low).paint();
 }

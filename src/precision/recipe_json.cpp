@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "softamp/precision/recipe.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
 #include "src/precision/known_operations.h"
@@ -16,7 +17,7 @@
 namespace softamp {
 namespace {
 
-using graph_detail::printable;
+using files::excerpt;
 using precision_detail::described;
 using precision_detail::JsonToken;
 using TokenKind = JsonToken::Kind;
@@ -108,7 +109,7 @@ class RecipeReader {
         if (key == spelling) return list;
         nearest.offer(spelling);
       }
-    const std::string what = "unknown key '" + printable(key) + "'" + nearest.text();
+    const std::string what = "unknown key '" + excerpt(key) + "'" + nearest.text();
     if (reading_ == RecipeReading::kStrict) fail(token, what);
     warn(token, what + "; it is left out");
     return kListKeys;
@@ -139,7 +140,7 @@ class RecipeReader {
         fail(at_, "'" + key_ + "': more than " + std::to_string(kMostOperations) + " operation types");
       Seen& seen = seen_[token.text];
       if (seen[list] != 0) {
-        warn(at_, "'" + key_ + "': " + printable(token.text) + " stands twice");
+        warn(at_, "'" + key_ + "': " + excerpt(token.text) + " stands twice");
         continue;
       }
       const bool fresh = seen == Seen{};
@@ -147,7 +148,7 @@ class RecipeReader {
       out.push_back(token.text);
       if (fresh && ++looked_up_ <= kMostLookedUp)
         if (const std::string meant = precision_detail::meant_operation(token.text); !meant.empty())
-          warn(at_, "'" + key_ + "': no known operation is called '" + printable(token.text) + "'; nearest: " + meant);
+          warn(at_, "'" + key_ + "': no known operation is called '" + excerpt(token.text) + "'; nearest: " + meant);
       if (seen[kAllowKey] + seen[kConditionalKey] + seen[kStrictKey] != at_) in_two_.push_back(at_);
     }
     ++at_;
@@ -171,7 +172,7 @@ class RecipeReader {
       bool twice = false;
       for (const RecipeException& e : out) twice = twice || e == exception;
       if (twice)
-        warn(at_, "'" + key_ + "': the pattern '" + printable(exception.pattern) + "' stands twice");
+        warn(at_, "'" + key_ + "': the pattern '" + excerpt(exception.pattern) + "' stands twice");
       else
         out.push_back(std::move(exception));
       at_ += 3;
@@ -209,7 +210,7 @@ class RecipeReader {
           lists += (lists.empty() ? "" : " and ") + std::string(name);
           if (!counts) counts = name;
         }
-      warn(token, printable(tokens_[token].text) + " is in the lists " + lists + "; " + counts + " counts");
+      warn(token, excerpt(tokens_[token].text) + " is in the lists " + lists + "; " + counts + " counts");
     }
   }
 

@@ -1,11 +1,11 @@
 #include "src/precision/report_text.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
 #include "src/files/printable.h"
 #include "src/files/utf8.h"
+#include "src/text/columns.h"
 
 namespace softamp {
 
@@ -24,10 +24,6 @@ std::string valid_utf8(std::string_view text) {
 }
 
 std::string one_line(std::string_view text) { return files::printable(valid_utf8(text)); }
-
-size_t characters(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 std::string shortened(const std::string& text, size_t most) {
   constexpr std::string_view kGap = "...";
@@ -59,33 +55,6 @@ std::string json_string(std::string_view text) {
     }
   }
   return files::printable_json(quoted + "\"");
-}
-
-std::string aligned(size_t lines, const std::function<std::vector<std::string>(size_t line)>& cells,
-                    const std::vector<size_t>& right, size_t widest) {
-  std::vector<size_t> widths;
-  for (size_t l = 0; l < lines; ++l) {
-    const std::vector<std::string> line = cells(l);
-    if (line.size() > widths.size()) widths.resize(line.size());
-    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], std::min(characters(line[c]), widest));
-  }
-  std::vector<uint8_t> to_right(widths.size());
-  for (const size_t column : right)
-    if (column < to_right.size()) to_right[column] = 1;
-  std::string all;
-  for (size_t l = 0; l < lines; ++l) {
-    const std::vector<std::string> line = cells(l);
-    for (size_t c = 0; c < line.size(); ++c) {
-      const size_t width = characters(line[c]), space = width < widths[c] ? widths[c] - width : 0;
-      if (c) all += "  ";
-      if (to_right[c]) all.append(space, ' ');
-      all += line[c];
-      if (!to_right[c]) all.append(space, ' ');
-    }
-    all.erase(all.find_last_not_of(' ') + 1);
-    all += '\n';
-  }
-  return all;
 }
 
 }  // namespace softamp

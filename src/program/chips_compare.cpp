@@ -1,5 +1,6 @@
 // Each chip's result for the same inputs and the same random word.
 #include "src/program/chips_report.h"
+#include "src/text/columns.h"
 
 #include "softamp/numerics/convert.h"
 #include "softamp/report/number_text.h"
@@ -156,7 +157,7 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
     out << "to " << format_name(c.format) << ", random word " << code_text(kFp32, c.word) << ", value " << c.lane
         << " of the packed result; codes in hexadecimal, + where the result lies further from zero than the truncated "
            "value\n";
-    print_columns(lines_of(c, true), out);
+    out << in_columns(lines_of(c, true));
     std::string single;
     for (const Contender& one : contenders(c)) {
       if (one.rounding.from != kFp32)

@@ -2,10 +2,10 @@
 
 #include "softamp/report/number_text.h"
 
-#include <algorithm>
 #include <ostream>
 
 #include "src/report/csv_cell.h"
+#include "src/text/columns.h"
 
 namespace softamp::program {
 namespace {
@@ -84,24 +84,6 @@ Lines table(const std::vector<Chip>& chips, int bits) {
 
 }  // namespace
 
-void print_columns(const Lines& lines, std::ostream& out) {
-  std::vector<size_t> widths;
-  for (const auto& line : lines)
-    for (size_t i = 0; i < line.size(); ++i) {
-      if (i == widths.size()) widths.push_back(0);
-      widths[i] = std::max(widths[i], line[i].size());
-    }
-  for (const auto& line : lines) {
-    std::string text;
-    for (size_t i = 0; i < line.size(); ++i) {
-      if (i != 0) text += "  ";
-      text += line[i] + std::string(widths[i] - line[i].size(), ' ');
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out << text << '\n';
-  }
-}
-
 void print_csv(const Lines& lines, std::ostream& out) {
   for (const auto& line : lines) {
     for (size_t i = 0; i < line.size(); ++i) out << (i == 0 ? "" : ",") << csv_cell(line[i]);
@@ -119,7 +101,7 @@ void print_chip_table(const std::vector<Chip>& chips, int bits, bool tensor_core
     if (tensor_cores) document["tensor_cores"] = tensor_cores_json();
     return print_json(document);
   }
-  print_columns(table(chips, bits), out);
+  out << in_columns(table(chips, bits));
   out << "\n"
          "bits: r, the number of random bits of one value; they make the number R. R is: the bits of the random word "
          "that R takes, i\n"
@@ -144,13 +126,13 @@ void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out) {
   out << f.name << ": " << f.title << "\ninstruction  " << f.instruction << "\n\n";
   Lines lines = table({chip}, bits);
   for (auto& line : lines) line.erase(line.begin());
-  print_columns(lines, out);
+  out << in_columns(lines);
   out << '\n';
   for (const std::string& note : f.notes) out << "- " << note << '\n';
   out << "\nevidence\n";
   Lines evidence;
   for (const ChipEvidence& e : f.evidence) evidence.push_back({"  " + name_of(e.kind), e.what, "[" + e.source + "]"});
-  print_columns(evidence, out);
+  out << in_columns(evidence);
 }
 
 }  // namespace softamp::program

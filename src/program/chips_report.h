@@ -46,9 +46,7 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
 void print_tensor_cores(ChipsForm form, std::ostream& out);
 Json tensor_cores_json();
 
-/// Lines of cells in columns, the first line being the head; trailing blanks cut.
-void print_columns(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
-/// The same as CSV (RFC 4180).
+/// Lines of cells, the first being the head, as CSV (RFC 4180).
 void print_csv(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
 
 }  // namespace softamp::program

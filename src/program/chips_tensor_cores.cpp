@@ -4,6 +4,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/tensor_core_table.h"
 #include "src/program/chips_report.h"
+#include "src/text/columns.h"
 
 namespace softamp::program {
 namespace {
@@ -77,9 +78,9 @@ void print_tensor_cores(ChipsForm form, std::ostream& out) {
     document["tensor_cores"] = tensor_cores_json();
     return print_json(document);
   }
-  print_columns(core_table(), out);
+  out << in_columns(core_table());
   out << '\n';
-  print_columns(core_parts(), out);
+  out << in_columns(core_parts());
   out << "\n"
          "F: fraction bits that alignment keeps; group: products that are added at once. results: of real chips, each "
          "equal to\n"

@@ -2,8 +2,8 @@
 
 #include "softamp/report/block_format_names.h"
 #include "src/program/usage.h"
-#include "src/report/lower_case.h"
 #include "src/report/numbers/dyadic.h"
+#include "src/text/lower_case.h"
 
 #include <algorithm>
 

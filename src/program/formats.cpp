@@ -2,6 +2,9 @@
 #include "src/program/options.h"
 
 #include "src/program/format_choice.h"
+#include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
+#include "src/text/joined.h"
 
 #include "softamp/numerics/round.h"
 #include "softamp/report/block_format_names.h"
@@ -10,7 +13,7 @@
 #include <cmath>
 #include <iomanip>
 #include <iostream>
-#include <sstream>
+#include <span>
 #include <vector>
 
 namespace softamp::program {
@@ -37,12 +40,6 @@ constexpr const char* kFixedExamples[] = {"q2.14", "q4.12", "q6.10", "q8.8"};
 
 double fixed_value(const FixedFormat& f, int64_t code) {
   return std::ldexp(static_cast<double>(code), f.quantum_exponent);
-}
-
-std::string joined(const std::vector<std::string>& names, size_t from) {
-  std::string text;
-  for (size_t i = from; i < names.size(); ++i) text += (i > from ? ", " : "") + names[i];
-  return text;
 }
 
 Json format_json(const NamedFormat& named) {
@@ -92,7 +89,7 @@ std::vector<std::string> table_row(const NamedFormat& named) {
           f.has_infinity() ? "yes" : "no",
           f.has_negative_zero() ? "yes" : "no",
           nan_codes(f),
-          joined(named.names, 1)};
+          joined(std::span(named.names).subspan(1))};
 }
 
 constexpr const char* kP3109Examples[] = {"Binary8p4se", "Binary8p3se", "Binary6p3sf", "Binary4p2sf", "Binary8p1uf"};
@@ -155,19 +152,7 @@ void print_table(std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {{"format", "bits", "e", "p", "bias", "max", "min normal",
                                                  "min subnormal", "epsilon", "inf", "-0", "NaN codes", "also called"}};
   for (const NamedFormat& named : named_formats()) rows.push_back(table_row(named));
-  std::vector<size_t> widths(rows[0].size(), 0);
-  for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const auto& row : rows) {
-    std::ostringstream line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const bool number = i >= 1 && i <= 8;
-      line << (i ? "  " : "") << (number ? std::right : std::left) << std::setw(static_cast<int>(widths[i])) << row[i];
-    }
-    std::string text = line.str();
-    text.erase(text.find_last_not_of(' ') + 1);
-    out << text << '\n';
-  }
+  out << in_columns(rows, {1, 2, 3, 4, 5, 6, 7, 8});
   out << "\ne: exponent bits; p: precision in bits, the hidden one included; epsilon: from 1 to the next number.\n"
          "e<E>p<P> names any other IEEE-like format, 2 to 8 exponent bits E and a precision P of 2 to 24: e5p11 is "
          "fp16.\n"

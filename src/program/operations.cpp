@@ -1,6 +1,7 @@
 // softamp operations: the operations that a graph may have.
 #include "src/program/options.h"
 #include "src/program/program.h"
+#include "src/text/joined.h"
 
 #include "softamp/graph/operation.h"
 #include "softamp/train/network_file.h"
@@ -26,9 +27,9 @@ void print_one(const Operation& op) {
   print_ports("input ", op.inputs);
   print_ports("output", op.outputs);
   for (const AttributeSpec& a : op.attributes) {
-    std::string values;
-    for (const std::string& choice : a.choices) values += (values.empty() ? "" : ", ") + ("'" + choice + "'");
-    for (const DType type : a.types) values += (values.empty() ? "" : ", ") + std::string(name_of(type));
+    const std::string values = a.types.empty()
+                                   ? joined(a.choices, ", ", [](const std::string& s) { return "'" + s + "'"; })
+                                   : joined(a.types, ", ", [](DType t) { return name_of(t); });
     std::cout << "  attribute " << a.name << " (" << (values.empty() ? name_of(a.kind) : values) << ")";
     if (a.default_value) std::cout << " [=" << text_of(*a.default_value) << "]";
     std::cout << (a.summary.empty() ? "" : "  ") << a.summary << '\n';

@@ -13,15 +13,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace softamp::program {
 
 using Json = nlohmann::ordered_json;
-
-/// "2^-24".
-inline std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
 
 /// An option whose value is a whole number in [least, greatest].
 template <typename T>

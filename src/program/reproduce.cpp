@@ -9,6 +9,7 @@
 #include "src/report/progress.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
+#include "src/text/columns.h"
 
 namespace softamp::program {
 namespace {
@@ -45,7 +46,7 @@ void print_list() {
     rows.push_back(
         {"", "", "  takes " + option_names(e.options) + (e.samples.empty() ? "" : "; --samples: " + e.samples)});
   }
-  std::cout << aligned(rows, {}) << "\nCosts are estimates for two cores; all together take " << duration_text(total)
+  std::cout << in_columns(rows) << "\nCosts are estimates for two cores; all together take " << duration_text(total)
             << ".\n`softamp reproduce NAME` runs one, `softamp reproduce all --out DIR` all.\n";
 }
 

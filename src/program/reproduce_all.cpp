@@ -18,6 +18,7 @@
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
 #include "src/reproduce/page.h"
+#include "src/text/columns.h"
 
 namespace softamp::program {
 namespace {
@@ -131,7 +132,7 @@ std::string summary(const std::vector<Item>& items) {
     if (count > 0) remark += (remark.empty() ? "" : ", ") + std::to_string(count) + word;
   rows.push_back(
       {"all", std::to_string(all.agreed) + " of " + std::to_string(all.judged), duration_text(seconds), remark});
-  return aligned(rows, {false, false, true, false});
+  return in_columns(rows, {2});
 }
 
 /// Runs the experiments whose results are not kept; false if a signal stopped it.

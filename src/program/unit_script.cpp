@@ -4,10 +4,11 @@
 #include "softamp/report/registers.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <sstream>
 
-#include "src/report/lower_case.h"
+#include "src/text/hexadecimal.h"
+#include "src/text/joined.h"
+#include "src/text/lower_case.h"
 
 namespace softamp::program {
 namespace {
@@ -79,11 +80,7 @@ void add_result(ScriptStep& step, const FloatFormat& format, uint64_t code) {
 void add_result(ScriptStep& step, Half x) { add_result(step, kFp16, x.bits()); }
 void add_result(ScriptStep& step, float x) { add_result(step, kFp32, __builtin_bit_cast(uint32_t, x)); }
 
-std::string hex(uint64_t value, int digits) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%0*llx", digits, static_cast<unsigned long long>(value));
-  return text;
-}
+std::string hex(uint64_t value, int digits) { return "0x" + hexadecimal(value, digits); }
 
 }  // namespace
 
@@ -167,7 +164,7 @@ ScriptStep UnitScript::execute(const std::string& line) {
   for (std::string w; in >> w;) words.push_back(w);
   ScriptStep step;
   if (words.empty()) return step;
-  for (const std::string& w : words) step.command += (step.command.empty() ? "" : " ") + w;
+  step.command = joined(words, " ");
   step.json["command"] = step.command;
 
   std::vector<std::string> known;

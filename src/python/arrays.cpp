@@ -9,6 +9,7 @@
 #include "softamp/report/names.h"
 #include "src/python/calls.h"
 #include "src/python/dtypes.h"
+#include "src/text/joined.h"
 
 namespace softamp::python {
 namespace {
@@ -318,11 +319,7 @@ std::vector<float> Array::floats() const {
   return {wide.begin(), wide.end()};
 }
 
-std::string Array::shape_text() const {
-  std::string text;
-  for (const int64_t extent : shape_) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "(" + text + (shape_.size() == 1 ? ",)" : ")");
-}
+std::string Array::shape_text() const { return "(" + joined(shape_) + (shape_.size() == 1 ? ",)" : ")"); }
 
 void Array::refuse_read_only() const {
   throw nb::value_error((std::string(name_) + " is read-only; expected an array that can be written").c_str());

@@ -1,8 +1,6 @@
 #include "softamp/report/block_format_names.h"
 
 #include <charconv>
-#include <functional>
-#include <optional>
 
 #include "softamp/report/names.h"
 
@@ -18,7 +16,9 @@ using block::Nvfp4Rule;
 using block::ScaleRule;
 using bulk::BlockFamily;
 using bulk::BlockFormat;
+using name_rows::name_from_value;
 using name_rows::Row;
+using name_rows::value_from_name;
 
 constexpr Row<ScaleRule> kScaleRules[] = {
     {ScaleRule::kFloor, {"floor"}},
@@ -43,20 +43,6 @@ constexpr Row<bool> kTruths[] = {{true, {"true", "on", "1"}}, {false, {"false", 
 constexpr Row<bool> kNans[] = {{true, {"poison"}}, {false, {"skip"}}};
 constexpr Row<bool> kInfinities[] = {{false, {"nan"}}, {true, {"saturate"}}};
 constexpr int kMostElements = 1 << 20;
-
-template <typename T, size_t n>
-T word(const char* what, const Row<T> (&rows)[n], std::string_view name) {
-  if (const auto* row = name_rows::find(rows, name)) return row->value;
-  std::vector<std::string> known;
-  for (const auto& row : rows) known.push_back(name_rows::described(row.names));
-  throw UnknownName(unknown_name_message(what, name, known));
-}
-template <typename T, size_t n>
-std::string text_of(const Row<T> (&rows)[n], T value) {
-  for (const auto& row : rows)
-    if (row.value == value) return std::string(row.names.front());
-  throw std::invalid_argument("softamp: a block format with a word that has no name");
-}
 
 int number(std::string_view option, std::string_view text, int least, int most) {
   int value = 0;
@@ -115,21 +101,23 @@ constexpr Option kOptions[] = {
      [](const BlockFormat& f) { return std::to_string(f.rounding().random_bits); }},
     {"nan", has_scale,
      [](BlockFormat& f, std::string_view v) {
-       const bool poisons = word("treatment of NaN", kNans, v);
+       const bool poisons = value_from_name("treatment of NaN", kNans, v);
        f.mx.nan_poisons_block = f.nvfp4.nan_poisons_block = f.fp8.nan_poisons_block = poisons;
      },
-     [](const BlockFormat& f) { return text_of(kNans, f.nan_poisons_block()); }},
+     [](const BlockFormat& f) { return name_from_value(kNans, f.nan_poisons_block()); }},
     {"infinity", is_mx,
      [](BlockFormat& f, std::string_view v) {
-       f.mx.infinity_saturates = word("treatment of infinities", kInfinities, v);
+       f.mx.infinity_saturates = value_from_name("treatment of infinities", kInfinities, v);
      },
-     [](const BlockFormat& f) { return text_of(kInfinities, f.mx.infinity_saturates); }},
+     [](const BlockFormat& f) { return name_from_value(kInfinities, f.mx.infinity_saturates); }},
     {"three_quarters", is_mx,
-     [](BlockFormat& f, std::string_view v) { f.mx.three_quarters = word("truth", kTruths, v); },
-     [](const BlockFormat& f) { return text_of(kTruths, f.mx.three_quarters); }},
+     [](BlockFormat& f, std::string_view v) { f.mx.three_quarters = value_from_name("truth", kTruths, v); },
+     [](const BlockFormat& f) { return name_from_value(kTruths, f.mx.three_quarters); }},
     {"4over6", has_bound,
-     [](BlockFormat& f, std::string_view v) { f.nvfp4.four_over_six = word("way to choose a scale", kFourOverSix, v); },
-     [](const BlockFormat& f) { return text_of(kFourOverSix, f.nvfp4.four_over_six); }},
+     [](BlockFormat& f, std::string_view v) {
+       f.nvfp4.four_over_six = value_from_name("way to choose a scale", kFourOverSix, v);
+     },
+     [](const BlockFormat& f) { return name_from_value(kFourOverSix, f.nvfp4.four_over_six); }},
     {"e4m3_max", has_bound,
      [](BlockFormat& f, std::string_view v) {
        f.nvfp4.e4m3_max = number("e4m3_max", v, 256, 448);
@@ -138,8 +126,8 @@ constexpr Option kOptions[] = {
      },
      [](const BlockFormat& f) { return std::to_string(f.nvfp4.largest_scale()); }},
     {"powers_of_two", is_fp8,
-     [](BlockFormat& f, std::string_view v) { f.fp8.powers_of_two = word("truth", kTruths, v); },
-     [](const BlockFormat& f) { return text_of(kTruths, f.fp8.powers_of_two); }},
+     [](BlockFormat& f, std::string_view v) { f.fp8.powers_of_two = value_from_name("truth", kTruths, v); },
+     [](const BlockFormat& f) { return name_from_value(kTruths, f.fp8.powers_of_two); }},
 };
 
 std::vector<NamedBlockFormat> all_formats() {
@@ -258,11 +246,17 @@ std::string block_format_text(const bulk::BlockFormat& format) {
   return text;
 }
 
-block::ScaleRule scale_rule_from_name(std::string_view name) { return word("scale rule", kScaleRules, name); }
-block::Nvfp4Rule nvfp4_rule_from_name(std::string_view name) { return word("scale rule of NVFP4", kNvfp4Rules, name); }
-block::Fp8Rule fp8_rule_from_name(std::string_view name) { return word("scale rule of FP8", kFp8Rules, name); }
-std::string name_of(block::ScaleRule rule) { return text_of(kScaleRules, rule); }
-std::string name_of(block::Nvfp4Rule rule) { return text_of(kNvfp4Rules, rule); }
-std::string name_of(block::Fp8Rule rule) { return text_of(kFp8Rules, rule); }
+block::ScaleRule scale_rule_from_name(std::string_view name) {
+  return value_from_name("scale rule", kScaleRules, name);
+}
+block::Nvfp4Rule nvfp4_rule_from_name(std::string_view name) {
+  return value_from_name("scale rule of NVFP4", kNvfp4Rules, name);
+}
+block::Fp8Rule fp8_rule_from_name(std::string_view name) {
+  return value_from_name("scale rule of FP8", kFp8Rules, name);
+}
+std::string name_of(block::ScaleRule rule) { return name_from_value(kScaleRules, rule); }
+std::string name_of(block::Nvfp4Rule rule) { return name_from_value(kNvfp4Rules, rule); }
+std::string name_of(block::Fp8Rule rule) { return name_from_value(kFp8Rules, rule); }
 
 }  // namespace softamp

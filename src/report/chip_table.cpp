@@ -6,8 +6,9 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
-#include "src/report/lower_case.h"
 #include "src/report/name_rows.h"
+#include "src/text/joined.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -113,14 +114,10 @@ const ChipFacts& chip_facts(Chip chip) { return chip_facts().at(static_cast<size
 Chip chip_from_name(std::string_view name) {
   if (const auto* row = name_rows::find(name_rows::kChips, name)) return row->value;
   const std::string wanted = lower_case(name);
-  std::vector<std::string> known;
-  for (const auto& row : name_rows::kChips) known.push_back(name_rows::described(row.names));
+  const std::vector<std::string> known = name_rows::all_described(name_rows::kChips);
   for (const Closed& closed : kClosed)
-    if (named_alike(wanted, closed.name)) {
-      std::string list;
-      for (const std::string& k : known) list += (list.empty() ? "" : ", ") + k;
-      throw UnknownName("no preset for chip '" + std::string(name) + "': " + closed.why + "; known: " + list);
-    }
+    if (named_alike(wanted, closed.name))
+      throw UnknownName("no preset for chip '" + std::string(name) + "': " + closed.why + "; known: " + joined(known));
   throw UnknownName(unknown_name_message("chip", name, known));
 }
 

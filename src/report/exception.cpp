@@ -4,8 +4,8 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/registers.h"
 #include "src/report/exception_json.h"
+#include "src/text/hexadecimal.h"
 
-#include <cstdio>
 #include <utility>
 
 namespace softamp {
@@ -13,10 +13,7 @@ namespace softamp {
 namespace report_detail {
 
 std::string operand_hex(const ExceptionSite& site, uint64_t code) {
-  if (!site.integers) return code_text(site.format, code);
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%08x", static_cast<uint32_t>(code));
-  return text;
+  return site.integers ? "0x" + hexadecimal(static_cast<uint32_t>(code), 8) : code_text(site.format, code);
 }
 
 std::string operand_decimal(const ExceptionSite& site, uint64_t code) {

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <optional>
-#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -194,6 +194,26 @@ inline std::string described(const Names& names) {
   const std::vector<std::string> words = words_of(names);
   for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i == 1 ? " (" : ", ") + words[i];
   return words.size() > 1 ? text + ")" : text;
+}
+template <typename T, size_t n>
+std::vector<std::string> all_described(const Row<T> (&rows)[n]) {
+  std::vector<std::string> all;
+  for (const Row<T>& row : rows) all.push_back(described(row.names));
+  return all;
+}
+
+/// `what`: what the names name. Throws UnknownName.
+template <typename T, size_t n>
+T value_from_name(const char* what, const Row<T> (&rows)[n], std::string_view name) {
+  if (const Row<T>* row = find(rows, name)) return row->value;
+  throw UnknownName(unknown_name_message(what, name, all_described(rows)));
+}
+
+template <typename T, size_t n>
+std::string name_from_value(const Row<T> (&rows)[n], T value) {
+  for (const Row<T>& row : rows)
+    if (row.value == value) return std::string(row.names.front());
+  throw std::logic_error("softamp: an enumerator without a name");
 }
 
 }  // namespace softamp::name_rows

@@ -1,14 +1,18 @@
 #include "softamp/report/names.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "src/report/edit_distance.h"
-#include "src/report/lower_case.h"
 #include "src/report/name_rows.h"
+#include "src/text/joined.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
+
+using name_rows::name_from_value;
+using name_rows::value_from_name;
+
 namespace {
 
 /// The names in "fp16 (float16, half)".
@@ -22,21 +26,6 @@ std::vector<std::string> split_described(const std::string& text) {
     }
   }
   return names;
-}
-
-template <typename T, size_t n>
-T value_from_name(const char* what, const name_rows::Row<T> (&rows)[n], std::string_view name) {
-  if (const auto* row = name_rows::find(rows, name)) return row->value;
-  std::vector<std::string> known;
-  for (const auto& row : rows) known.push_back(name_rows::described(row.names));
-  throw UnknownName(unknown_name_message(what, name, known));
-}
-
-template <typename T, size_t n>
-std::string name_from_value(const name_rows::Row<T> (&rows)[n], T value) {
-  for (const auto& row : rows)
-    if (row.value == value) return std::string(row.names.front());
-  throw std::logic_error("softamp: an enumerator without a name");
 }
 
 /// Reads e<E>p<P>; empty if the word has another shape, an error if the numbers are out of range.
@@ -68,10 +57,9 @@ FixedFormat fixed_format(int bits, int fraction) {
 
 std::string unknown_name_message(std::string_view what, std::string_view name, const std::vector<std::string>& known) {
   const std::string wanted = lower_case(name);
-  std::string nearest, list;
+  std::string nearest;
   size_t least = 0;
   for (const std::string& entry : known) {
-    list += (list.empty() ? "" : ", ") + entry;
     for (const std::string& candidate : split_described(entry)) {
       if (candidate.empty()) continue;
       const std::string letters = lower_case(candidate);
@@ -83,7 +71,7 @@ std::string unknown_name_message(std::string_view what, std::string_view name, c
     }
   }
   return "unknown " + std::string(what) + " '" + std::string(name) + "'" +
-         (nearest.empty() ? "" : "; nearest: " + nearest) + "; known: " + list;
+         (nearest.empty() ? "" : "; nearest: " + nearest) + "; known: " + joined(known);
 }
 
 const std::vector<NamedFormat>& named_formats() {

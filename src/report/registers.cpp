@@ -1,21 +1,12 @@
 #include "softamp/report/registers.h"
 
-#include <cstdio>
+#include "src/text/hexadecimal.h"
 
 namespace softamp {
 namespace {
 
-std::string field(const char* name, uint32_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, " %s: 0x%x", name, value);
-  return text;
-}
-
-std::string word(uint32_t value) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%08x", value);
-  return text;
-}
+std::string field(const char* name, uint32_t value) { return std::string(" ") + name + ": 0x" + hexadecimal(value, 1); }
+std::string word(uint32_t value) { return "0x" + hexadecimal(value, 8); }
 
 uint32_t bit(uint32_t word, uint32_t mask) { return (word & mask) != 0 ? 1 : 0; }
 

@@ -1,5 +1,7 @@
 #include "src/report/sha256.h"
 
+#include "src/text/hexadecimal.h"
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -83,8 +85,7 @@ std::string Sha256::hex() {
   for (size_t i = 0; i < 8; ++i) end[1 + noughts + i] = static_cast<unsigned char>(bits >> (56 - 8 * i));
   add(end, 1 + noughts + 8);
   std::string text;
-  for (const uint32_t word : state_)
-    for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[word >> shift & 15];
+  for (const uint32_t word : state_) text += hexadecimal(word, 8);
   return text;
 }
 

@@ -2,8 +2,8 @@
 
 #include "softamp/report/number_text.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
 
-#include <algorithm>
 #include <sstream>
 
 namespace softamp::reproduce {
@@ -11,34 +11,29 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
-/// Letters that UTF-8 text takes on a line.
-size_t letters(const std::string& text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::string table_text(const Table& table) {
   std::vector<std::vector<std::string>> rows = {table.columns};
-  std::vector<bool> right;
-  for (size_t c = 0; c < table.columns.size(); ++c) right.push_back(number_column(table, c));
+  std::vector<size_t> right;
+  for (size_t c = 0; c < table.columns.size(); ++c)
+    if (number_column(table, c)) right.push_back(c);
   for (const auto& row : table.rows) {
     rows.emplace_back();
     for (const Json& cell : row) rows.back().push_back(cell_text(cell));
   }
-  return table.title + "\n" + aligned(rows, right);
+  return table.title + "\n" + in_columns(rows, right);
 }
 
 std::string settings_text(const Json& settings) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& [key, value] : settings.items()) rows.push_back({"  " + key, setting_text(value)});
-  return aligned(rows, {});
+  return in_columns(rows);
 }
 
 std::string checks_text(const Outcome& outcome) {
   std::vector<std::vector<std::string>> rows = {{"  verdict", "what", "ours", "published or derived", "against"}};
   for (const Check& check : outcome.checks)
     rows.push_back({"  " + verdict(check), check.what, check.ours, check.theirs, std::string(name_of(check.against))});
-  return "Checks: " + agreement_text(outcome) + " agree\n" + aligned(rows, {});
+  return "Checks: " + agreement_text(outcome) + " agree\n" + in_columns(rows);
 }
 
 }  // namespace
@@ -104,25 +99,6 @@ std::string setting_text(const Json& value) {
   return text;
 }
 
-std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], letters(row[c]));
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      const std::string space(widths[c] - letters(row[c]), ' ');
-      line += (c ? "  " : "") + (c < right.size() && right[c] ? space + row[c] : row[c] + space);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
-
 std::string wrapped(const std::string& text, size_t width) {
   std::string result;
   std::istringstream lines(text);
@@ -130,7 +106,7 @@ std::string wrapped(const std::string& text, size_t width) {
     std::istringstream words(line);
     size_t at = 0;
     for (std::string word; words >> word;) {
-      const size_t length = letters(word);
+      const size_t length = characters(word);
       if (at > 0 && at + 1 + length > width) {
         result += "\n";
         at = 0;
@@ -145,11 +121,10 @@ std::string wrapped(const std::string& text, size_t width) {
 
 std::string result_text(const Result& result) {
   const Outcome& o = result.outcome;
-  std::string text = aligned({{"experiment", result.name + ": " + result.summary},
-                              {"source", result.source},
-                              {"command", result.command},
-                              {"softamp", result.version}},
-                             {});
+  std::string text = in_columns({{"experiment", result.name + ": " + result.summary},
+                                 {"source", result.source},
+                                 {"command", result.command},
+                                 {"softamp", result.version}});
   if (!result.failed.empty()) return text + "failed      " + result.failed + "\n";
   if (!o.skipped.empty()) return text + "skipped     " + o.skipped + "\n";
   if (!o.settings.empty()) text += "settings\n" + settings_text(o.settings);

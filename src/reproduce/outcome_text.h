@@ -37,9 +37,6 @@ std::string duration_text(double seconds);
 /// One setting as text: lists joined by commas.
 std::string setting_text(const Json& value);
 
-/// Rows of cells in aligned columns, two blanks apart; right[i]: column i stands to the right.
-std::string aligned(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
-
 /// Paragraphs broken into lines of at most `width` letters (a longer word has a line to itself).
 std::string wrapped(const std::string& text, size_t width);
 

@@ -3,16 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "src/text/joined.h"
+
 namespace softamp {
-namespace {
-
-std::string text_of(std::span<const int64_t> extents) {
-  std::string text = "[";
-  for (size_t i = 0; i < extents.size(); ++i) text += (i ? "," : "") + std::to_string(extents[i]);
-  return text + "]";
-}
-
-}  // namespace
 
 Shape::Shape(std::span<const int64_t> extents) {
   if (extents.size() > static_cast<size_t>(kMaxRank))
@@ -23,10 +16,10 @@ Shape::Shape(std::span<const int64_t> extents) {
   bool empty = false;
   for (const int64_t extent : extents) {
     if (extent < 0)
-      throw std::invalid_argument("dimension " + std::to_string(extent) + " of shape " + text_of(extents) +
+      throw std::invalid_argument("dimension " + std::to_string(extent) + " of shape " + list_text(extents) +
                                   " is negative");
     if (extent > kMaxElements / product)
-      throw std::invalid_argument("shape " + text_of(extents) + " has more than 2^40 elements");
+      throw std::invalid_argument("shape " + list_text(extents) + " has more than 2^40 elements");
     if (extent == 0)
       empty = true;
     else
@@ -40,7 +33,7 @@ bool Shape::operator==(const Shape& other) const {
   return rank_ == other.rank_ && std::equal(begin(), end(), other.begin());
 }
 
-std::string Shape::text() const { return text_of(extents()); }
+std::string Shape::text() const { return list_text(extents()); }
 
 Shape broadcast(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());

@@ -1,9 +1,9 @@
 // The names of precisions.
-#include <algorithm>
 #include <stdexcept>
 
 #include "softamp/train/models.h"
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -28,9 +28,7 @@ Precision Precision::parse(std::string_view text) {
   if (name == "mixed_float16") name = "mixed";
   for (const Precision& precision : precisions())
     if (precision.name == name) return precision;
-  std::string known;
-  for (const std::string& each : names()) known += (known.empty() ? "" : ", ") + each;
-  throw std::invalid_argument("unknown precision '" + graph_detail::printable(text) + "'; expected one of " + known +
+  throw std::invalid_argument("unknown precision '" + files::excerpt(text) + "'; expected one of " + joined(names()) +
                               ", mixed_float16");
 }
 

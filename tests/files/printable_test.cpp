@@ -78,6 +78,14 @@ TEST(PrintableStream, ATextOfBytesIsEscapedForATerminalAlone) {
   EXPECT_EQ(plain.str(), "a\xff");
 }
 
+TEST(Printable, AnExcerptIsCutWithinNoCharacter) {
+  const std::string long_text(79, 'x');
+  EXPECT_EQ(excerpt("a\x1b"), "a\\x1b");
+  EXPECT_EQ(excerpt(long_text + "y"), long_text + "y");
+  EXPECT_EQ(excerpt(long_text + "yz"), long_text + "y...");
+  EXPECT_EQ(excerpt(long_text + "\u00e4"), long_text + "...");
+}
+
 TEST(Printable, LinesCanBeKept) {
   EXPECT_EQ(printable("a\n\x1b", true), "a\n\\x1b");
   EXPECT_EQ(in_quotes("a\nb"), "'a\\nb'");

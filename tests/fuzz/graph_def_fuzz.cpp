@@ -2,6 +2,7 @@
 // goes round in both forms and, where its picture can be made, is rewritten consistently whatever is coloured; and it
 // becomes a graph of ours, or is refused. The first byte chooses the form and the colours.
 #include <optional>
+#include <random>
 #include <string>
 
 #include "softamp/precision/graph_def.h"
@@ -35,17 +36,17 @@ void rewrite(const GraphDefFile& graph, uint8_t choice) {
   require(picture.size() == graph.size(), "every node is in the picture");
   const DType low = choice & 2 ? DType::kFloat16 : DType::kBFloat16;
   Colouring colours = Colouring::nothing(picture, "fuzz", low);
-  uint32_t dice = choice;
+  std::minstd_rand dice(choice);
   for (int n = 0; n < picture.size(); ++n) {
     const OpNode& node = picture.nodes[static_cast<size_t>(n)];
     require(node.input_units.size() == node.inputs.size(), "every input has its unit");
     require(node.output_units.size() == node.output_types.size(), "every output has its unit");
     for (const OpEdge& e : node.inputs) require(e.node >= 0 && e.node < picture.size(), "inputs lead somewhere");
     for (int u = 0; u < static_cast<int>(node.units.size()); ++u) {
-      dice = dice * 1664525u + 1013904223u;
+      const bool wanted = dice() >> 15 & 1;
       // A cast between NextIteration and Merge is refused: these stay as they are.
       const bool free = node.op != "NextIteration" && node.op != "Merge";
-      if (free && may_become_low(picture, n, u, low) && dice >> 31)
+      if (free && may_become_low(picture, n, u, low) && wanted)
         colours.low_units[static_cast<size_t>(picture.unit(n, u))] = 1;
     }
   }

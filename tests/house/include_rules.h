@@ -83,6 +83,7 @@ inline const std::vector<Room>& rooms() {
         {"src/backend.cpp", {"src/", inc, "emu/", "cuda/"}},
         {"src/", {"src/", inc}},
         {"src/files/", {"src/files/"}},
+        {"src/text/", {"src/text/"}},
         {"src/exchange/", {"src/exchange/", inc + "train/*", inc + "report/interrupt.h"}},
         {"bench/", {"bench/", "tests/", "emu/", "cuda/", "src/", inc}},
         {"examples/", {inc}},

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Refuses draws that differ between standard libraries: `portable_draws.py ROOT | --self-test`.
+"""Refuses draws that differ between standard libraries, and generators by hand: `portable_draws.py ROOT | --self-test`.
 
 The standard says every bit of std::mt19937, but of no distribution and no shuffle: what such a draw gives with one library, its seed
-does not give with another. Looked at is every C++ source, without its comments.
+does not give with another. A linear congruential generator is known by its multiplier, and fine as std::linear_congruential_engine.
+Looked at is every C++ source, without its comments.
 """
 
 import pathlib
@@ -15,6 +16,7 @@ import file_kinds
 SUFFIXES = (".cpp", ".h", ".hpp", ".cu", ".cuh")
 DRAW = re.compile(r"\bstd\s*::\s*(?:ranges\s*::\s*)?"
                   r"(\w+_distribution|generate_canonical|default_random_engine|(?:random_)?shuffle|sample)\b")
+BY_HAND = re.compile(r"\*\s*(1664525|1103515245|69069|22695477|6364136223846793005|2862933555777941757)(?:u|ul|ull)?\b", re.I)
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 INSTEAD = {"default_random_engine": "boost::random::mt19937_64", "sample": "test::shuffle of tests/shuffle.h and the first elements",
            "shuffle": "test::shuffle of tests/shuffle.h", "random_shuffle": "test::shuffle of tests/shuffle.h"}
@@ -24,11 +26,10 @@ ALLOWED = {"tests/numerics/random_generator_test.cpp": {"normal_distribution"}}
 
 def faults_of(name, text):
     text = COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    for match in DRAW.finditer(text):
-        if match[1] not in ALLOWED.get(name, ()):
-            line = text.count("\n", 0, match.start()) + 1
-            yield (f"{name}:{line}: {match[0]} differs between standard libraries; expected "
-                   f"{INSTEAD.get(match[1], 'boost::random::' + match[1])}")
+    found = [(match, f"{match[0]} differs between standard libraries; expected {INSTEAD.get(match[1], 'boost::random::' + match[1])}")
+             for match in DRAW.finditer(text) if match[1] not in ALLOWED.get(name, ())]
+    found += [(match, f"{match[1]} multiplies a generator by hand; expected std::mt19937") for match in BY_HAND.finditer(text)]
+    return [f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {fault}" for match, fault in found]
 
 
 def faults(root):
@@ -39,11 +40,13 @@ def faults(root):
 def self_test():
     bad = {"bench/a.cpp": "/* one\n line */\nstd::normal_distribution<float> x;\n", "tests/b.h": "std::shuffle(a, b, c);\n",
            "src/c.cpp": "x = std :: ranges::sample(a, b, 3, g);\n", "emu/d.cpp": "std::default_random_engine e;\n",
+           "tests/j.cpp": "\nx = x * 1664525u + 1013904223u;\n",
            "examples/e.cpp": "// a comment\nstd::generate_canonical<double, 53>(g);\n",
            "tests/numerics/random_generator_test.cpp": "std::normal_distribution<double>();\nstd::uniform_int_distribution<int>();\n"}
     good = {"src/f.cpp": "std::mt19937 e; boost::random::normal_distribution<> n; test::shuffle(a, e); std::sampler s;\n",
-            "include/g.h": "// as std::shuffle does\n", "docs/H.md": "std::shuffle\n"}
-    expected = ["bench/a.cpp:3", "emu/d.cpp:1", "examples/e.cpp:2", "src/c.cpp:1", "tests/b.h:1",
+            "include/g.h": "// as std::shuffle does\n", "docs/H.md": "std::shuffle\n",
+            "tests/k.h": "std::linear_congruential_engine<uint32_t, 1664525u, 1013904223u, 0> e;\n"}
+    expected = ["bench/a.cpp:3", "emu/d.cpp:1", "examples/e.cpp:2", "src/c.cpp:1", "tests/b.h:1", "tests/j.cpp:2",
                 "tests/numerics/random_generator_test.cpp:2"]
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -249,9 +250,9 @@ TEST(MathDouble, FormulasStepByStep) {
   const auto flags = [&](Elementwise op, double a, double b, double alpha = 0) {
     return kernel::elementwise(op, kBinary64, code(a), code(b), alpha, s, 0).flags;
   };
-  uint64_t state = 7;
+  std::mt19937_64 random(7);
   const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t state = random();
     return __builtin_bit_cast(double, 0x3FD0000000000000u + (state >> 9) % 0x0040000000000000u) * (state & 1 ? 1 : -1);
   };
   for (int i = 0; i < 2000; ++i) {
@@ -284,10 +285,9 @@ TEST(MathDouble, GoldenDigests) {
       const uint64_t y = comparable(of(f, x));
       for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<unsigned char>(y >> 8 * i));
     };
-    uint64_t state = 1;
+    std::linear_congruential_engine<uint64_t, 6364136223846793005u, 1442695040888963407u, 0> random(1);
     for (int i = 0; i < 40000; ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      const uint64_t u = state ^ state >> 29;
+      const uint64_t state = random(), u = state ^ state >> 29;
       add(__builtin_bit_cast(double, u));
       add(__builtin_bit_cast(double, (u & 0x800FFFFFFFFFFFFFu) | (uint64_t{1023 - 20} + u % 31) << 52));
     }

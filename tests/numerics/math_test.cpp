@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,8 @@ float pow(float x, float y) { return math::pow(math::Float(x), math::Float(y)).v
 
 // tests: N403
 TEST(Math, FusedIsTheProcessors) {
-  uint64_t state = 1;
-  const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<uint32_t>(state >> 32);
-  };
+  std::mt19937 random(1);
+  const auto next = [&] { return static_cast<uint32_t>(random()); };
   for (int i = 0; i < 2000000; ++i) {
     float a = __builtin_bit_cast(float, next()), b = __builtin_bit_cast(float, next());
     float c = __builtin_bit_cast(float, next());

@@ -1,14 +1,16 @@
 // Statistics of the addressed bits and of the workers' streams, with bounds derived, not chosen.
 //
 // Hypothesis: numbers at distinct addresses are independent and uniform. Each statistic fails with probability at most
-// 2 exp(-t) by one of these inequalities (Boucheron, Lugosi, Massart, "Concentration Inequalities", chapters 2 and 4):
+// 2 exp(-t) by one of these bounds (the inequalities: Boucheron, Lugosi, Massart, "Concentration Inequalities", chapter
+// 2):
 //   Hoeffding   n fair bits:               |ones - n/2| <= sqrt(n t / 2)
 //   Bernstein   n centred terms, |x| <= m, variance v:      |sum| <= sqrt(2 n v t) + m t / 3
-//   chi-square  k degrees of freedom (Laurent, Massart):    k - 2 sqrt(k t) <= X <= k + 2 sqrt(k t) + 2 t
+//   chi-square  of 255 degrees of freedom: its quantiles at exp(-t) from either end
 // The first two are exact; Pearson's statistic is taken as chi-square, with 256 counts expected in each bin. A test
 // with m statistics takes t = ln(2 m / 1e-11): it fails for one choice of the seed in 1e11. Fourteen tests: one in 7e9.
 // The seeds are fixed, so the tests are deterministic: what passes once passes always.
 #include <gtest/gtest.h>
+#include <boost/math/distributions/chi_squared.hpp>
 
 #include <array>
 #include <bit>
@@ -35,8 +37,9 @@ void expect_uniform(const std::array<uint32_t, 256>& counts, double t, const cha
   double total = 0, statistic = 0;
   for (uint32_t c : counts) total += c;
   for (uint32_t c : counts) statistic += (c - total / 256) * (c - total / 256) / (total / 256);
-  EXPECT_GE(statistic, 255 - 2 * std::sqrt(255 * t)) << what << ' ' << which;
-  EXPECT_LE(statistic, 255 + 2 * std::sqrt(255 * t) + 2 * t) << what << ' ' << which;
+  const boost::math::chi_squared distribution(255);
+  EXPECT_GE(statistic, quantile(distribution, std::exp(-t))) << what << ' ' << which;
+  EXPECT_LE(statistic, quantile(complement(distribution, std::exp(-t)))) << what << ' ' << which;
 }
 
 /// Pairs of 16-bit numbers that should be independent: their bits agree half of the time, and their centred values do

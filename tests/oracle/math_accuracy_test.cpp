@@ -4,6 +4,7 @@
 // tests/exhaustive/functions.cpp holds the rows' bounds for every fp32 operand.
 #include <gtest/gtest.h>
 
+#include <random>
 #include <vector>
 
 #include "softamp/numerics/math_normal.h"
@@ -96,11 +97,8 @@ TEST(MathAccuracy, EveryHalf) {
 }
 
 TEST(MathAccuracy, Powers) {
-  uint64_t state = 12345;
-  const auto next = [&] {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<uint32_t>(state >> 32);
-  };
+  std::mt19937 random(12345);
+  const auto next = [&] { return static_cast<uint32_t>(random()); };
   double worst = 0;
   for (int i = 0; i < 200000; ++i) {
     float x = __builtin_bit_cast(float, next() & 0x7FFFFFFFu), y = __builtin_bit_cast(float, next());

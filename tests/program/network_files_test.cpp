@@ -2,13 +2,13 @@
 // that are wrong.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "softamp/data/npz.h"
+#include "src/text/columns.h"
 #include "tests/program/process.h"
 
 namespace softamp::test {
@@ -18,11 +18,6 @@ using nlohmann::json;
 
 const std::string kExamples = SOFTAMP_SOURCE_DIR "/examples/networks/";
 const std::string kShort = "--quiet --set batch_size=8 --set epochs=2 --set optimizer=adam --set learning_rate=0.01 ";
-
-/// Characters of a text in UTF-8.
-size_t characters_of_text(const std::string& text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 class NetworkFiles : public testing::Test {
  protected:
@@ -121,7 +116,7 @@ TEST_F(NetworkFiles, EveryExampleTrainsResumesIsStudiedAndRuns) {
   const Outcome sampled =
       run_softamp("train " + kShort + "--network " + kExamples + "text.json --data " + text() + " --sample 20");
   EXPECT_EQ(sampled.out.substr(0, 1), "o") << sampled.err;
-  EXPECT_EQ(characters_of_text(sampled.out), 22u) << sampled.out;  // the first one, and the end of the line
+  EXPECT_EQ(characters(sampled.out), 22u) << sampled.out;  // the first one, and the end of the line
 }
 
 // The command of docs/RESULTS.md, on a short text: in twelve steps its loss falls below half of that of guessing, and
@@ -135,7 +130,7 @@ TEST_F(NetworkFiles, GptTinyTrainsAndWrites) {
       "--set batch_size=2 --set shuffle=true --steps 12 --sample 30 --data " +
       write("words.txt", words));
   EXPECT_LT(run["evaluations"].back()["loss"], std::log(96.0) / 2) << run.dump(2);
-  EXPECT_EQ(characters_of_text(run["sample"]), 31u) << run["sample"];
+  EXPECT_EQ(characters(run["sample"].get<std::string>()), 31u) << run["sample"];
   EXPECT_EQ(run["settings"]["learning_rate_schedule"], "cosine");
 }
 

@@ -8,6 +8,8 @@
 #include "src/data/npz_tensors.h"
 
 #include <gtest/gtest.h>
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -22,8 +24,9 @@ class RunGraphDef : public ::testing::Test {
   std::string file(const std::string& name) const { return folder_.file(name); }
   void save(const std::string& name, DType dtype, const Shape& shape, uint32_t seed) const {
     std::vector<double> values(static_cast<size_t>(shape.elements()));
-    for (double& v : values)
-      v = static_cast<double>(static_cast<int32_t>(seed = seed * 1664525u + 1013904223u) >> 23) / 256;
+    boost::random::mt19937 random(seed);
+    boost::random::uniform_int_distribution<int> whole(-256, 255);
+    for (double& v : values) v = whole(random) / 256.0;
     save_npy(Tensor::from_values(dtype, shape, values), file(name + ".npy"));
   }
   /// @ for the folder, # for that of the examples.

@@ -1,6 +1,8 @@
 // Loops that load several groups before they work on the first (cuda/element_group.h: each_group_at_once), and tiles of
 // updates: tensors of many turns of the grid, with rare elements in any of a thread's groups, flags on and off.
 // Parity's cases are too small for a thread to have more than a few groups.
+#include <random>
+
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
 #include "softamp/graph/trace.h"
@@ -22,9 +24,9 @@ constexpr int64_t kTurn = 64 * 128 * 8;
 /// any place of a group and any turn.
 Tensor values(DType type, const Shape& shape, int64_t apart) {
   Tensor t(TensorType{type, shape});
-  uint32_t state = 12345;
+  std::mt19937 random(12345);
   for (int64_t i = 0; i < shape.elements(); ++i) {
-    state = state * 1664525u + 1013904223u;
+    const auto state = static_cast<uint32_t>(random());
     const uint32_t usual = (state & 0x80FFFFFFu) | 0x3F000000u;  // fp32: 0.5 .. 2
     const bool rare = i % apart == apart / 2;
     const uint32_t odd[] = {0x7FC00001u, 0xFF800000u, 0x7F7FFFFFu, 0x7FA00000u, 0x00000001u};

@@ -8,7 +8,6 @@ namespace softamp::operations_of {
 namespace {
 
 using graph_detail::check_steps;
-using graph_detail::list_text;
 
 std::string axis_name(int axis) { return axis == 1 ? "height" : "width"; }
 

@@ -1,5 +1,4 @@
 // Maximum and average pooling, and their gradients: ports, attributes, shapes.
-#include <algorithm>
 
 #include "src/graph/ops/rows.h"
 #include "src/graph/window_steps.h"
@@ -8,7 +7,6 @@ namespace softamp::operations_of {
 namespace {
 
 using graph_detail::check_steps;
-using graph_detail::list_text;
 
 /// The shape of the pooled `input`.
 Shape pooled(const InferenceContext& c, const Shape& input) {

@@ -4,16 +4,15 @@
 #include "softamp/kernel/structure.h"
 #include "src/graph/axis.h"
 #include "src/graph/ops/structure_inference.h"
+#include "src/text/joined.h"
 
 namespace softamp::graph_detail {
 namespace {
 
 std::vector<int64_t> extents_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
-std::string text(const std::vector<int64_t>& numbers) { return text_of(Attribute(numbers)); }
-
 void check_length(const InferenceContext& c, const char* name, const std::vector<int64_t>& numbers, size_t expected) {
   if (numbers.size() != expected)
-    c.fail(std::string("attribute '") + name + "' is " + text(numbers) + ", of length " +
+    c.fail(std::string("attribute '") + name + "' is " + list_text(numbers) + ", of length " +
            std::to_string(numbers.size()) + "; expected " + std::to_string(expected) + " for an input of shape " +
            c.shape(0).text());
 }
@@ -29,12 +28,12 @@ void infer_reshape(InferenceContext& c) {
   const auto open = std::find(wanted.begin(), wanted.end(), -1);
   if (open != wanted.end()) {
     if (std::find(open + 1, wanted.end(), -1) != wanted.end())
-      c.fail("attribute 'shape' is " + text(wanted) + "; expected at most one -1");
+      c.fail("attribute 'shape' is " + list_text(wanted) + "; expected at most one -1");
     const std::vector<int64_t> asked = wanted;
     *open = 1;
     const int64_t rest = shape_of(wanted).elements();
     if (rest == 0 || elements % rest != 0)
-      c.fail("an input of shape " + c.shape(0).text() + " cannot be given the shape " + text(asked));
+      c.fail("an input of shape " + c.shape(0).text() + " cannot be given the shape " + list_text(asked));
     *open = elements / rest;
   }
   const Shape out = shape_of(wanted);
@@ -73,7 +72,8 @@ void infer_transpose(InferenceContext& c) {
   std::vector<bool> seen(perm.size(), false);
   for (const int64_t p : perm) {
     if (p < 0 || p >= in.rank() || seen[static_cast<size_t>(p)])
-      c.fail("attribute 'perm' is " + text(perm) + "; expected a permutation of 0 to " + std::to_string(in.rank() - 1));
+      c.fail("attribute 'perm' is " + list_text(perm) + "; expected a permutation of 0 to " +
+             std::to_string(in.rank() - 1));
     seen[static_cast<size_t>(p)] = true;
     extents.push_back(in[static_cast<int>(p)]);
   }
@@ -135,13 +135,13 @@ void infer_split_v(InferenceContext& c) {
   int64_t left = c.shape(0)[axis];
   for (const int64_t size : sizes) {
     if (size < 0 || size > left)
-      c.fail("attribute 'size_splits' is " + text(sizes) + "; expected sizes from 0 whose sum is dimension " +
+      c.fail("attribute 'size_splits' is " + list_text(sizes) + "; expected sizes from 0 whose sum is dimension " +
              std::to_string(axis) + " of shape " + c.shape(0).text());
     left -= size;
   }
   if (left != 0)
-    c.fail("attribute 'size_splits' is " + text(sizes) + ", which leaves " + std::to_string(left) + " of dimension " +
-           std::to_string(axis) + " of shape " + c.shape(0).text());
+    c.fail("attribute 'size_splits' is " + list_text(sizes) + ", which leaves " + std::to_string(left) +
+           " of dimension " + std::to_string(axis) + " of shape " + c.shape(0).text());
   for (size_t i = 0; i < sizes.size(); ++i) c.output(i, with_extent(c.shape(0), axis, sizes[i]));
 }
 
@@ -153,7 +153,7 @@ void infer_pad(InferenceContext& c) {
   for (int a = 0; a < in.rank(); ++a) {
     const int64_t before = p[2 * static_cast<size_t>(a)], after = p[2 * static_cast<size_t>(a) + 1];
     if (before < 0 || after < 0 || before > Shape::kMaxElements || after > Shape::kMaxElements)
-      c.fail("attribute 'paddings' is " + text(p) + "; expected numbers from 0 to 2^40");
+      c.fail("attribute 'paddings' is " + list_text(p) + "; expected numbers from 0 to 2^40");
     extents.push_back(before + in[a] + after);
   }
   c.output(0, shape_of(extents));
@@ -168,7 +168,7 @@ void infer_slice(InferenceContext& c) {
   for (int a = 0; a < in.rank(); ++a) {
     const size_t i = static_cast<size_t>(a);
     if (begin[i] < 0 || begin[i] > in[a] || size[i] < -1 || size[i] > in[a] - begin[i])
-      c.fail("begin " + text(begin) + ", size " + text(size) + " leaves an input of shape " + in.text());
+      c.fail("begin " + list_text(begin) + ", size " + list_text(size) + " leaves an input of shape " + in.text());
     extents.push_back(size[i] == -1 ? in[a] - begin[i] : size[i]);
   }
   c.output(0, shape_of(extents));
@@ -179,7 +179,7 @@ void infer_strided_slice(InferenceContext& c) {
   const std::vector<int64_t>&begin = c.get_ints("begin"), &end = c.get_ints("end"), &strides = c.get_ints("strides");
   const size_t given = begin.size();
   if (given > static_cast<size_t>(in.rank()) || end.size() != given || strides.size() != given)
-    c.fail("begin " + text(begin) + ", end " + text(end) + ", strides " + text(strides) +
+    c.fail("begin " + list_text(begin) + ", end " + list_text(end) + ", strides " + list_text(strides) +
            ": expected equal lengths, at most the rank of an input of shape " + in.text());
   std::vector<int64_t> extents;
   for (int a = 0; a < in.rank(); ++a) {
@@ -188,7 +188,7 @@ void infer_strided_slice(InferenceContext& c) {
       extents.push_back(in[a]);
       continue;
     }
-    if (strides[i] == 0) c.fail("strides " + text(strides) + ": expected none of 0");
+    if (strides[i] == 0) c.fail("strides " + list_text(strides) + ": expected none of 0");
     const bool shrink = c.get_int("shrink_axis_mask") >> a & 1;
     if (shrink) {
       const int64_t place = begin[i] < 0 ? begin[i] + in[a] : begin[i];
@@ -212,7 +212,7 @@ void infer_tile(InferenceContext& c) {
   for (int a = 0; a < in.rank(); ++a) {
     const int64_t m = multiples[static_cast<size_t>(a)];
     if (m < 0 || m > Shape::kMaxElements / std::max<int64_t>(in[a], 1))
-      c.fail("attribute 'multiples' is " + text(multiples) +
+      c.fail("attribute 'multiples' is " + list_text(multiples) +
              "; expected numbers from 0 that keep the output below 2^40 elements");
     extents.push_back(in[a] * m);
   }

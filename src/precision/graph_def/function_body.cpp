@@ -2,23 +2,23 @@
 
 #include <charconv>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/op_facts.h"
 
 namespace softamp::graph_def_detail {
 namespace {
 
+using files::excerpt;
 using graph_def::AttrValue;
 using graph_def::DataType;
 using graph_def::FunctionDef;
 using graph_def::NodeDef;
-using graph_detail::printable;
 using ArgDef = graph_def::OpDef::ArgDef;
 
 constexpr int64_t kMostEnds = 65535;  // elements of one argument or result
 
 [[noreturn]] void fail_function(std::string_view place, const FunctionDef& function, const std::string& what) {
-  throw GraphDefError(std::string(place) + ": function '" + printable(function.signature().name()) + "': " + what);
+  throw GraphDefError(std::string(place) + ": function '" + excerpt(function.signature().name()) + "': " + what);
 }
 
 bool has_placeholder(const AttrValue& value) {
@@ -44,7 +44,7 @@ class BodyReader {
   FunctionBody read() {
     body_.function = function_.signature().name();
     for (const NodeDef& node : function_.node_def())
-      if (!names_.emplace(node.name(), &node).second) fail("two nodes are called '" + printable(node.name()) + "'");
+      if (!names_.emplace(node.name(), &node).second) fail("two nodes are called '" + excerpt(node.name()) + "'");
     for (const ArgDef& argument : function_.signature().input_arg()) add_argument(argument);
     body_.arguments = body_.nodes.size();
     for (const NodeDef& node : function_.node_def()) add_node(node);
@@ -52,7 +52,7 @@ class BodyReader {
     for (const ArgDef& result : function_.signature().output_arg()) add_result(result);
     body_.results = body_.nodes.size() - inside;
     for (const auto& [name, node] : function_.control_ret()) {
-      if (!names_.contains(node)) fail("control result '" + printable(name) + "' names no node");
+      if (!names_.contains(node)) fail("control result '" + excerpt(name) + "' names no node");
       body_.control_results.emplace(name, node);
     }
     return std::move(body_);
@@ -66,7 +66,7 @@ class BodyReader {
     if (given != attributes_.end()) return given->second;
     for (const graph_def::OpDef::AttrDef& a : function_.signature().attr())
       if (a.name() == name && a.has_default_value()) return a.default_value();
-    fail("its attribute '" + printable(name) + "' has no value at the call; expected one");
+    fail("its attribute '" + excerpt(name) + "' has no value at the call; expected one");
   }
 
   std::vector<DataType> types_of(const ArgDef& end) const {
@@ -78,7 +78,7 @@ class BodyReader {
     int64_t count = 1;
     if (!end.number_attr().empty()) count = attribute(end.number_attr()).i();
     if (count < 0 || count > kMostEnds)
-      fail("'" + printable(end.name()) + "' has " + std::to_string(count) + " elements");
+      fail("'" + excerpt(end.name()) + "' has " + std::to_string(count) + " elements");
     const DataType type = end.type_attr().empty() ? end.type() : attribute(end.type_attr()).type();
     return std::vector<DataType>(static_cast<size_t>(count), type);
   }
@@ -124,7 +124,7 @@ class BodyReader {
 
   void add_node(const NodeDef& node) {
     if (node.op() == "_Arg" || node.op() == "_Retval")
-      fail("node '" + printable(node.name()) + "' is an " + node.op() +
+      fail("node '" + excerpt(node.name()) + "' is an " + node.op() +
            "; expected arguments and results in the signature");
     NodeDef copy = node;
     copy.clear_input();
@@ -133,7 +133,7 @@ class BodyReader {
       if (text.starts_with('^'))
         copy.add_input("^" + control(text.substr(1), node));
       else
-        for (std::string& input : data(text, "node '" + printable(node.name()) + "'")) copy.add_input(std::move(input));
+        for (std::string& input : data(text, "node '" + excerpt(node.name()) + "'")) copy.add_input(std::move(input));
     }
     body_.nodes.push_back(std::move(copy));
   }
@@ -142,7 +142,7 @@ class BodyReader {
     if (names_.contains(name)) return name;
     const auto argument = arguments_.find(name);
     if (argument == arguments_.end() || argument->second.empty())
-      fail("node '" + printable(node.name()) + "': input '^" + printable(name) + "' names no node and no argument");
+      fail("node '" + excerpt(node.name()) + "': input '^" + excerpt(name) + "' names no node and no argument");
     return argument->second[0];
   }
 
@@ -155,7 +155,7 @@ class BodyReader {
 
   /// The tensors that a text of a function names: several for an output that is a list.
   std::vector<std::string> data(const std::string& text, const std::string& reader) {
-    const auto refuse = [&](const char* what) { fail(reader + ": '" + printable(text) + "' names " + what); };
+    const auto refuse = [&](const char* what) { fail(reader + ": '" + excerpt(text) + "' names " + what); };
     const size_t colon = text.find(':');
     const std::string name = text.substr(0, colon);
     const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
@@ -179,8 +179,8 @@ class BodyReader {
       if (!found) refuse("no output of this operation");
       const auto [other, fresh] = only_outputs_.emplace(name, output);
       if (!fresh && other->second != output && !knows_outputs(library_, node->second->op()))
-        fail(reader + ": '" + printable(text) + "' and output '" + printable(other->second) + "' are of operation '" +
-             printable(node->second->op()) + "', which is not known: expected one whose outputs' order is");
+        fail(reader + ": '" + excerpt(text) + "' and output '" + excerpt(other->second) + "' are of operation '" +
+             excerpt(node->second->op()) + "', which is not known: expected one whose outputs' order is");
       run = *found;
     }
     const int first = std::max(index, 0), last = index < 0 ? run.count : index + 1;
@@ -196,12 +196,12 @@ class BodyReader {
 
   void add_result(const ArgDef& result) {
     const auto ret = function_.ret().find(result.name());
-    if (ret == function_.ret().end()) fail("it does not say what its output '" + printable(result.name()) + "' is");
-    const std::vector<std::string> tensors = data(ret->second, "output '" + printable(result.name()) + "'");
+    if (ret == function_.ret().end()) fail("it does not say what its output '" + excerpt(result.name()) + "' is");
+    const std::vector<std::string> tensors = data(ret->second, "output '" + excerpt(result.name()) + "'");
     const std::vector<DataType> types = types_of(result);
     if (tensors.size() != types.size())
-      fail("its output '" + printable(result.name()) + "' is " + std::to_string(tensors.size()) +
-           " tensors; expected " + std::to_string(types.size()));
+      fail("its output '" + excerpt(result.name()) + "' is " + std::to_string(tensors.size()) + " tensors; expected " +
+           std::to_string(types.size()));
     for (size_t i = 0; i < types.size(); ++i) {
       const size_t index = body_.nodes.size();
       NodeDef node = end_node(free_name(result.name() + "_RetVal" + (types.size() > 1 ? "_" + std::to_string(i) : "")),
@@ -270,7 +270,7 @@ FunctionDef function_of(const FunctionLibrary& library, const FunctionDef& origi
       if (const auto run = output_run(library, node, output);
           run && name.port >= run->first && name.port < run->first + run->count && node.op() != "Cast")
         return node.name() + ":" + output + ":" + std::to_string(name.port - run->first);
-    if (name.port > 0) fail_function(place, original, "no name is known of output '" + printable(input) + "'");
+    if (name.port > 0) fail_function(place, original, "no name is known of output '" + excerpt(input) + "'");
     return node.name() + ":" + added_output(node.op());
   };
   FunctionDef function = original;

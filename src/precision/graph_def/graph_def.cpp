@@ -14,17 +14,17 @@
 #include "softamp/engine/float_environment.h"
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 
 namespace softamp {
 namespace {
 
 namespace io = google::protobuf::io;
+using files::excerpt;
 using google::protobuf::LogSilencer;
 using google::protobuf::TextFormat;
 using google::protobuf::internal::WireFormatLite;
-using graph_detail::printable;
 
 constexpr size_t kMostBytes = std::numeric_limits<int>::max();  // of the binary form: protobuf's own limit
 constexpr int kDeepestText = 200;  // nested messages of a text; of the binary form protobuf allows 100
@@ -57,7 +57,7 @@ std::string binary_fault(std::string_view bytes) {
       return "the bytes end within node number " + std::to_string(nodes) + ", " + at;
     graph_def::NodeDef parsed;
     if (!parsed.ParseFromString(node))
-      return "node number " + std::to_string(nodes) + ", " + at + " ('" + printable(parsed.name()) +
+      return "node number " + std::to_string(nodes) + ", " + at + " ('" + excerpt(parsed.name()) +
              "'), is broken: cut off, nested too deep, or a text that is not UTF-8";
     ++nodes;
   }
@@ -86,7 +86,7 @@ class FirstError : public io::ErrorCollector {
   void AddError(int line, io::ColumnNumber column, const std::string& message) override {
     if (!text.empty()) return;
     if (line >= 0) text = "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) + ": ";
-    text += printable(message.substr(0, 200));
+    text += excerpt(message.substr(0, 200));
   }
   void AddWarning(int, io::ColumnNumber, const std::string&) override {}
   std::string text;

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 #include "src/precision/graph_def/open_bodies.h"
 
@@ -99,7 +99,7 @@ class GraphDefApplication {
       if (number != of) units = graph_def_detail::units_of(node, held_.signature(node), place_).units;
       of = number;
       if (unit < 0 || static_cast<size_t>(unit) >= units.size())
-        fail("names unit " + std::to_string(unit) + " of '" + graph_detail::printable(node.name()) + "', which has " +
+        fail("names unit " + std::to_string(unit) + " of '" + files::excerpt(node.name()) + "', which has " +
              std::to_string(units.size()));
       retype(number, units[static_cast<size_t>(unit)].attribute);
     }
@@ -122,7 +122,7 @@ class GraphDefApplication {
   void redirect(int reader, int input, const std::string& to) {
     NodeDef& node = *result_.mutable_node(numbers_[static_cast<size_t>(checked(reader))]);
     if (input < 0 || input >= node.input_size() || parse_input(node.input(input)).control)
-      fail("names input " + std::to_string(input) + " of '" + graph_detail::printable(node.name()) +
+      fail("names input " + std::to_string(input) + " of '" + files::excerpt(node.name()) +
            "', which has no such data input");
     node.set_input(input, to);
   }

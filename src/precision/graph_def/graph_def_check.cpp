@@ -2,13 +2,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 
 namespace softamp {
 namespace graph_def_detail {
 
-using graph_detail::printable;
+using files::excerpt;
 
 InputName parse_input(std::string_view text) {
   if (text.starts_with('^')) return {text.substr(1), 0, true};
@@ -27,7 +28,7 @@ std::string output_name(std::string_view node, int port) {
 }
 
 void fail_node(std::string_view place, const graph_def::NodeDef& node, const std::string& what) {
-  throw GraphDefError(std::string(place) + ": node '" + printable(node.name()) + "' (" + printable(node.op()) +
+  throw GraphDefError(std::string(place) + ": node '" + excerpt(node.name()) + "' (" + excerpt(node.op()) +
                       "): " + what);
 }
 
@@ -35,11 +36,11 @@ void fail_node(std::string_view place, const graph_def::NodeDef& node, const std
 
 namespace {
 
+using files::excerpt;
 using graph_def::NodeDef;
 using graph_def_detail::fail_node;
 using graph_def_detail::InputName;
 using graph_def_detail::parse_input;
-using graph_detail::printable;
 
 constexpr int kMostPort = 65535;  // outputs of a node; more are a mistake, and would only cost memory
 
@@ -61,7 +62,7 @@ class Checker {
       const NodeDef& node = graph_.node(n);
       if (node.name().empty() || node.name().starts_with('^') || node.name().find(':') != std::string::npos)
         throw GraphDefError(std::string(place_) + ": node number " + std::to_string(n) + " is called '" +
-                            printable(node.name()) + "'; expected a name without ':', and no '^' at its beginning");
+                            excerpt(node.name()) + "'; expected a name without ':', and no '^' at its beginning");
       if (node.op().empty()) fail_node(place_, node, "it has no operation");
       const auto [first, fresh] = numbers_.emplace(node.name(), n);
       if (!fresh)
@@ -78,17 +79,15 @@ class Checker {
       const InputName input = parse_input(text);
       const auto it = numbers_.find(input.node);
       if (it == numbers_.end()) {
-        graph_detail::Nearest nearest(input.node);
-        for (const NodeDef& other : graph_.node()) nearest.offer(other.name());
         fail_node(place_, node,
-                  "input '" + printable(text) + "' names no node; expected \"name\", \"name:port\" or \"^name\"" +
-                      nearest.text());
+                  "input '" + excerpt(text) + "' names no node; expected \"name\", \"name:port\" or \"^name\"" +
+                      graph_detail::nearest_of(input.node, graph_.node(), &NodeDef::name));
       }
       if (!input.control && input.port > kMostPort)
         fail_node(place_, node,
-                  "input '" + printable(text) + "': expected a port from 0 to " + std::to_string(kMostPort));
+                  "input '" + excerpt(text) + "': expected a port from 0 to " + std::to_string(kMostPort));
       if (controls && !input.control)
-        fail_node(place_, node, "input '" + printable(text) + "' stands behind a control input; expected those last");
+        fail_node(place_, node, "input '" + excerpt(text) + "' stands behind a control input; expected those last");
       controls = controls || input.control;
       edges_.push_back({it->second, n});
     }
@@ -137,12 +136,12 @@ class Checker {
     int at = 0;
     while (waits[static_cast<size_t>(at)] == 0) ++at;
     for (int step = 0; step < graph_.node_size(); ++step) at = before(at);
-    std::string names = "'" + printable(graph_.node(at).name()) + "'";
+    std::string names = "'" + excerpt(graph_.node(at).name()) + "'";
     constexpr int kShown = 8;
     int shown = 0;
     int n = before(at);
-    for (; n != at && shown < kShown; n = before(n), ++shown) names += " <- '" + printable(graph_.node(n).name()) + "'";
-    names += n == at ? " <- '" + printable(graph_.node(at).name()) + "'" : " <- ...";
+    for (; n != at && shown < kShown; n = before(n), ++shown) names += " <- '" + excerpt(graph_.node(n).name()) + "'";
+    names += n == at ? " <- '" + excerpt(graph_.node(at).name()) + "'" : " <- ...";
     throw GraphDefError(std::string(place_) + ": a cycle: " + names +
                         "; expected cycles from NextIteration to Merge only");
   }

@@ -1,13 +1,14 @@
 // The picture of a GraphDef: ports and units by the table of signatures, and what can be inferred for other operations.
-#include <algorithm>
 #include <string>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 
 namespace softamp {
 namespace {
 
+using files::excerpt;
 using graph_def::AttrValue;
 using graph_def::NodeDef;
 using graph_def_detail::fail_node;
@@ -16,7 +17,6 @@ using graph_def_detail::HeldGraph;
 using graph_def_detail::InputName;
 using graph_def_detail::NodeUnits;
 using graph_def_detail::parse_input;
-using graph_detail::printable;
 
 constexpr int64_t kMostPorts = 65536;               // of a node
 constexpr int64_t kMostOutputs = int64_t{1} << 24;  // of a graph: a few bytes in a file can demand many
@@ -221,8 +221,8 @@ class Picture {
       const OpEdge& e = r.inputs[i];
       const OpNode& n = node_of(e.node);
       const auto where = [&] {
-        return "input " + std::to_string(i) + " reads '" + printable(graph_def_detail::output_name(n.name, e.port)) +
-               "' (" + printable(n.op) + ")";
+        return "input " + std::to_string(i) + " reads '" + excerpt(graph_def_detail::output_name(n.name, e.port)) +
+               "' (" + excerpt(n.op) + ")";
       };
       if (static_cast<size_t>(e.port) >= n.output_types.size())
         fail_node(place_, graph_.node(reader),
@@ -238,16 +238,14 @@ class Picture {
     const InputName name = parse_input(fetch);
     const auto it = numbers_.find(name.node);
     if (it == numbers_.end() || name.control) {
-      graph_detail::Nearest nearest(name.node);
-      for (const OpNode& n : picture_.nodes) nearest.offer(n.name);
-      throw GraphDefError(std::string(place_) + ": '" + printable(fetch) +
+      throw GraphDefError(std::string(place_) + ": '" + excerpt(fetch) +
                           "' is to be fetched, but there is no such node; expected \"name\" or \"name:port\"" +
-                          nearest.text());
+                          graph_detail::nearest_of(name.node, picture_.nodes, &OpNode::name));
     }
     OpNode& n = node_of(it->second);
     if (n.known && name.port > 0 && static_cast<size_t>(name.port) >= n.output_types.size())
       fail_node(place_, graph_.node(it->second),
-                "'" + printable(fetch) + "' is to be fetched, but it has " + std::to_string(n.output_types.size()) +
+                "'" + excerpt(fetch) + "' is to be fetched, but it has " + std::to_string(n.output_types.size()) +
                     " outputs");
     n.preserved = true;
   }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 
 namespace softamp::graph_def_detail {
@@ -86,7 +86,7 @@ NodeUnits guessed_units(const NodeDef& node, std::string_view place) {
   NodeUnits found;
   for (const auto& [name, value] : node.attr())
     if (value.value_case() == AttrValue::kType)
-      found.units.push_back({name, checked_type(value.type(), node, graph_detail::printable(name), place)});
+      found.units.push_back({name, checked_type(value.type(), node, files::excerpt(name), place)});
   if (found.units.size() > kMostUnits)
     fail_node(
         place, node,

@@ -5,6 +5,7 @@
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "src/files/printable.h"
 #include "src/files/shortened_list.h"
 #include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/op_facts.h"
@@ -13,8 +14,8 @@ namespace softamp {
 namespace graph_def_detail {
 namespace {
 
+using files::excerpt;
 using graph_def::NodeDef;
-using graph_detail::printable;
 using Kind = ImportedValue::Kind;
 
 constexpr int kDeepestCall = 64;
@@ -127,19 +128,19 @@ FrameEdge Importer::edge(const ImportFrame& frame, const NodeDef& node, std::str
     int index = 0;
     if (second != std::string_view::npos)
       for (const char c : rest.substr(second + 1)) {
-        if (c < '0' || c > '9' || index > 65535) fail_node(held_.place, node, "input '" + printable(text) + "'");
+        if (c < '0' || c > '9' || index > 65535) fail_node(held_.place, node, "input '" + excerpt(text) + "'");
         index = index * 10 + (c - '0');
       }
     const std::string_view output =
         rest.substr(first + 1, second == std::string_view::npos ? second : second - first - 1);
     e.port = port_of(library_, frame.nodes->Get(e.node), output, index);
-    if (e.port < 0) fail_node(held_.place, node, "input '" + printable(text) + "' names no output");
+    if (e.port < 0) fail_node(held_.place, node, "input '" + excerpt(text) + "' names no output");
     return e;
   }
   if (!frame.arguments.contains(name))
     fail_node(held_.place, node,
-              "input '" + printable(text) + "' names no node and no argument of function '" +
-                  printable(frame.function->signature().name()) + "'");
+              "input '" + excerpt(text) + "' names no node and no argument of function '" +
+                  excerpt(frame.function->signature().name()) + "'");
   e.argument = name;
   return e;
 }
@@ -216,13 +217,13 @@ std::vector<ImportedValue> Importer::call(const NodeImport& caller, const std::s
                                           const GraphDefAttributes& attributes, std::vector<ImportedValue> arguments,
                                           const std::string& prefix) {
   const graph_def::FunctionDef* found = library_.find(function);
-  if (!found) caller.fail("there is no function '" + printable(function) + "' in the library of the graph");
+  if (!found) caller.fail("there is no function '" + excerpt(function) + "' in the library of the graph");
   if (depth_ >= kDeepestCall)
-    caller.fail("function '" + printable(function) + "' is called more than " + std::to_string(kDeepestCall) +
+    caller.fail("function '" + excerpt(function) + "' is called more than " + std::to_string(kDeepestCall) +
                 " deep; expected no recursion");
   const graph_def::OpDef& signature = found->signature();
   if (static_cast<size_t>(signature.input_arg_size()) != arguments.size())
-    caller.fail("function '" + printable(function) + "' takes " + std::to_string(signature.input_arg_size()) +
+    caller.fail("function '" + excerpt(function) + "' takes " + std::to_string(signature.input_arg_size()) +
                 " arguments, but " + std::to_string(arguments.size()) + " are given");
   ImportFrame frame;
   frame.nodes = &found->node_def();
@@ -242,7 +243,7 @@ std::vector<ImportedValue> Importer::call(const NodeImport& caller, const std::s
   for (const graph_def::OpDef::ArgDef& output : signature.output_arg()) {
     const auto ret = found->ret().find(output.name());
     if (ret == found->ret().end())
-      caller.fail("function '" + printable(function) + "' does not say what its output '" + printable(output.name()) +
+      caller.fail("function '" + excerpt(function) + "' does not say what its output '" + excerpt(output.name()) +
                   "' is");
     results.push_back(edge(frame, caller.node, ret->second));
     if (results.back().node >= 0) roots.push_back(results.back().node);
@@ -270,8 +271,8 @@ void Importer::complain() const {
       graph_detail::Nearest nearest(op);
       if (list.has_room())
         for (const std::string& name : importable_operations()) nearest.offer(name);
-      list.add("'" + printable(op) + "' (" + (u.count > 1 ? std::to_string(u.count) + " nodes, first '" : "node '") +
-               printable(u.node) + "'" + nearest.text() + ")");
+      list.add("'" + excerpt(op) + "' (" + (u.count > 1 ? std::to_string(u.count) + " nodes, first '" : "node '") +
+               excerpt(u.node) + "'" + nearest.text() + ")");
     }
     const bool one = unknown_.size() == 1;
     throw GraphDefError(held_.place + ": " + std::to_string(unknown_.size()) +
@@ -307,8 +308,8 @@ void Importer::check_given() const {
     graph_detail::Nearest nearest(name);
     for (const NodeDef& n : held_.graph.node())
       if (is_given(n)) nearest.offer(n.name());
-    throw GraphDefError(held_.place + ": '" + printable(name) + "' is given a value, but it is " +
-                        (it == held_.numbers.end() ? "no node" : "a " + printable(held_.graph.node(it->second).op())) +
+    throw GraphDefError(held_.place + ": '" + excerpt(name) + "' is given a value, but it is " +
+                        (it == held_.numbers.end() ? "no node" : "a " + excerpt(held_.graph.node(it->second).op())) +
                         "; expected a placeholder or a variable" + nearest.text());
   }
 }
@@ -325,11 +326,9 @@ ImportedGraph Importer::run() {
     const InputName name = parse_input(fetch);
     const auto it = held_.numbers.find(name.node);
     if (it == held_.numbers.end() || name.control) {
-      graph_detail::Nearest nearest(name.node);
-      for (const NodeDef& n : held_.graph.node()) nearest.offer(n.name());
-      throw GraphDefError(held_.place + ": '" + printable(fetch) +
+      throw GraphDefError(held_.place + ": '" + excerpt(fetch) +
                           "' is to be fetched, but there is no such node; expected \"name\" or \"name:port\"" +
-                          nearest.text());
+                          graph_detail::nearest_of(name.node, held_.graph.node(), &NodeDef::name));
     }
     roots.push_back(it->second);
   }
@@ -347,7 +346,7 @@ ImportedGraph Importer::run() {
     if (value.kind == Kind::kDead) fail_node(held_.place, node, "it is fetched, but on a branch that is not taken");
     if (value.kind == Kind::kNone)
       fail_node(held_.place, node,
-                "'" + printable(fetch) + "' is fetched, but it has " +
+                "'" + excerpt(fetch) + "' is fetched, but it has " +
                     std::to_string(top_.done[static_cast<size_t>(number)].outputs.size()) + " outputs");
     try {
       ports.emplace(fetch, materialise(value));

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/import.h"
 
 namespace softamp::graph_def_detail {
 namespace {
 
+using files::excerpt;
 using graph_def::AttrValue;
-using graph_detail::printable;
 using Kind = ImportedValue::Kind;
 
 }  // namespace

@@ -2,14 +2,14 @@
 // resource.
 #include <algorithm>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/import.h"
 
 namespace softamp::graph_def_detail {
 namespace {
 
+using files::excerpt;
 using graph_def::AttrValue;
-using graph_detail::printable;
 using Kind = ImportedValue::Kind;
 
 /// The attribute "shape" where it is known to the last extent.
@@ -107,7 +107,7 @@ void placeholder(NodeImport& n) {
   if (!shape) shape = with_batch(n);
   if (!shape)
     n.fail("its shape is not known" + (shape_text(n).empty() ? "" : ", " + shape_text(n)) +
-           "; expected a feed, from whose file it is taken: --feed " + printable(n.node.name()) + "=FILE.npy");
+           "; expected a feed, from whose file it is taken: --feed " + excerpt(n.node.name()) + "=FILE.npy");
   const Port p = n.add("Placeholder", {}, {{"dtype", t}, {"shape", *shape}});
   n.importer.note_input(n.node.name(), n.importer.builder().graph().node(p.node).name, is_narrowed(n.element("dtype")));
 }
@@ -209,7 +209,7 @@ int Importer::variable_of(const std::string& key, const std::string& name, DType
     variables_.push_back(std::move(v));
   }
   ImportedVariable& v = variable(it->second);
-  if (v.dtype != dtype) throw GraphError("variable '" + printable(v.name) + "' has two dtypes");
+  if (v.dtype != dtype) throw GraphError("variable '" + excerpt(v.name) + "' has two dtypes");
   if (!v.shape) v.shape = shape;
   return it->second;
 }
@@ -218,7 +218,7 @@ Port Importer::read(int number) {
   ImportedVariable& v = variable(number);
   if (v.now.node >= 0) return v.now;
   if (!v.shape)
-    throw GraphError("the shape of variable '" + printable(v.name) +
+    throw GraphError("the shape of variable '" + excerpt(v.name) +
                      "' is not known; expected its attribute 'shape', or a value for it");
   v.now = builder_.add("VariableV2", {}, {{"dtype", v.dtype}, {"shape", *v.shape}}, v.ref);
   v.ref = builder_.graph().node(v.now.node).name;
@@ -231,7 +231,7 @@ void Importer::write(int number, Port value) {
   const TensorType& type = builder_.type(value);
   if (!v.shape) v.shape = type.shape;
   if (type != TensorType{v.dtype, *v.shape})
-    throw GraphError("variable '" + printable(v.name) + "' is " + TensorType{v.dtype, *v.shape}.text() +
+    throw GraphError("variable '" + excerpt(v.name) + "' is " + TensorType{v.dtype, *v.shape}.text() +
                      ", but it is assigned " + type.text());
   read(number);
   v.now = value;

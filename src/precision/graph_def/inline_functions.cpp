@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/inline_rules.h"
 #include "src/precision/graph_def/loop_frames.h"
 #include "src/precision/graph_def/node_making.h"
@@ -10,11 +10,11 @@
 namespace softamp::graph_def_detail {
 namespace {
 
+using files::excerpt;
 using graph_def::AttrValue;
 using graph_def::DataType;
 using graph_def::FunctionDef;
 using graph_def::NodeDef;
-using graph_detail::printable;
 
 constexpr size_t kMostNodes = size_t{1} << 18;
 constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // of those nodes, beyond what the file itself has
@@ -75,12 +75,12 @@ class Inliner : public LoweringContext {
   int add(NodeDef node, int origin) {
     if (nodes_.size() >= kMostNodes)
       throw GraphDefError(std::string(place_) + ": functions become more than 2^18 nodes, up to '" +
-                          printable(node.name()) + "'");
+                          excerpt(node.name()) + "'");
     const uint64_t bytes = node.ByteSizeLong();
     (origin < 0 ? most_bytes_ : bytes_) += bytes;
     if (origin >= 0 && bytes_ > most_bytes_)
       throw GraphDefError(std::string(place_) + ": functions become nodes of more than " + std::to_string(most_bytes_) +
-                          " bytes, their names among them, up to '" + printable(node.name()) +
+                          " bytes, their names among them, up to '" + excerpt(node.name()) +
                           "'; expected at most 2^28 beyond those of the file");
     for (const std::string& input : node.input())
       if (input.starts_with('^')) awaited_.insert(input.substr(1));
@@ -93,8 +93,8 @@ class Inliner : public LoweringContext {
   }
 
   void note(const NodeDef& call, std::string_view function, const std::string& why) {
-    result_.notes.push_back("'" + printable(call.name()) + "' (" + printable(call.op()) + ") of function '" +
-                            printable(std::string(function)) + "' is not written out: " + why);
+    result_.notes.push_back("'" + excerpt(call.name()) + "' (" + excerpt(call.op()) + ") of function '" +
+                            excerpt(std::string(function)) + "' is not written out: " + why);
   }
 
   bool is_inside(int origin, const FunctionDef* function) const {
@@ -141,7 +141,7 @@ class Inliner : public LoweringContext {
 
   void lower(size_t n) {
     if (const std::string obstacle = lowering_obstacle(library_, nodes_[n]); !obstacle.empty()) {
-      result_.notes.push_back("'" + printable(nodes_[n].name()) + "' (" + printable(nodes_[n].op()) +
+      result_.notes.push_back("'" + excerpt(nodes_[n].name()) + "' (" + excerpt(nodes_[n].op()) +
                               ") is not written out: " + obstacle);
       return;
     }
@@ -299,7 +299,7 @@ class Inliner : public LoweringContext {
           const auto now = instead_.find(from);
           if (now == instead_.end()) break;
           if (static_cast<size_t>(name.port) >= now->second.size())
-            fail_node(place_, node, "input '" + printable(input) + "' names an output that the function does not have");
+            fail_node(place_, node, "input '" + excerpt(input) + "' names an output that the function does not have");
           input = now->second[static_cast<size_t>(name.port)];
         }
         name = parse_input(input);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/node_making.h"
 #include "src/precision/graph_def/op_facts.h"
 
@@ -50,7 +50,7 @@ class BodyEdges {
   std::vector<std::vector<size_t>> readers_;
 };
 
-std::string in_quotes(const NodeDef& node) { return "'" + graph_detail::printable(node.name()) + "'"; }
+std::string in_quotes(const NodeDef& node) { return "'" + files::excerpt(node.name()) + "'"; }
 
 /// An effect that would not happen, or whose order would not be kept.
 std::string lost_effect(const FunctionLibrary& library, const FunctionBody& body, const InlineSituation& situation) {
@@ -151,7 +151,7 @@ std::string inline_obstacle(const FunctionLibrary& library, const NodeDef& call,
   if (!situation.of_branch)
     if (std::string lost = lost_effect(library, body, situation); !lost.empty()) return lost;
   if (const std::string& source = dead.source(function, body); !source.empty())
-    return "a result of it may not be there, by '" + graph_detail::printable(source) + "'";
+    return "a result of it may not be there, by '" + files::excerpt(source) + "'";
   return "";
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "src/files/printable.h"
 #include "src/files/shortened_list.h"
-#include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/inline_functions.h"
 #include "src/precision/graph_def/inline_rules.h"
 #include "src/precision/graph_def/op_facts.h"
@@ -11,12 +11,12 @@
 namespace softamp::graph_def_detail {
 namespace {
 
+using files::excerpt;
 using graph_def::FunctionDef;
 using graph_def::GraphDef;
 using graph_def::NodeDef;
-using graph_detail::printable;
 
-std::string quoted(const FunctionDef& f) { return "'" + printable(f.signature().name()) + "'"; }
+std::string quoted(const FunctionDef& f) { return "'" + excerpt(f.signature().name()) + "'"; }
 
 std::string prefixed(const std::string& prefix, const std::string& input) {
   return input.starts_with('^') ? "^" + prefix + input.substr(1) : prefix + input;

@@ -4,20 +4,20 @@
 #include <map>
 #include <numeric>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/graph_def/function_body.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 
 namespace softamp {
 namespace {
 
+using files::excerpt;
 using graph_def::AttrValue;
 using graph_def::FunctionDef;
 using graph_def::GraphDef;
 using graph_def::NodeDef;
 using graph_def_detail::FunctionBody;
 using graph_def_detail::FunctionLibrary;
-using graph_detail::printable;
 
 /// A function that a node calls: its arguments are the node's inputs from `first` on.
 struct CalledFunction {
@@ -95,16 +95,16 @@ class TypedParts {
     GraphDef graph;
     for (const NodeDef& node : body.nodes) *graph.add_node() = node;
     *graph.mutable_library() = held_.graph.library();
-    const auto place = held_.place + ": function '" + printable(function.signature().name()) + "'";
+    const auto place = held_.place + ": function '" + excerpt(function.signature().name()) + "'";
     parts_.push_back(GraphDefFile::parse_binary(graph.SerializeAsString(), place).op_graph());
     nodes_.push_back(body.nodes);
   }
 
   std::string where(size_t part, int n) const {
     const OpNode& node = parts_[part].nodes[static_cast<size_t>(n)];
-    std::string text = "'" + printable(node.name) + "' (" + printable(node.op) + ")";
+    std::string text = "'" + excerpt(node.name) + "' (" + excerpt(node.op) + ")";
     for (const auto& [function, number] : numbers_)
-      if (number == part) text += " of function '" + printable(function->signature().name()) + "'";
+      if (number == part) text += " of function '" + excerpt(function->signature().name()) + "'";
     return text;
   }
 
@@ -122,7 +122,7 @@ class TypedParts {
     const auto [arguments, results] = ends_.at(called.function);
     const auto fail = [&](const std::string& what) {
       throw GraphDefError(held_.place + ": node " + where(p, n) + ": function '" +
-                          printable(called.function->signature().name()) + "' " + what);
+                          excerpt(called.function->signature().name()) + "' " + what);
     };
     if (node.inputs.size() != arguments + called.first)
       fail("takes " + std::to_string(arguments) + " arguments, but " +

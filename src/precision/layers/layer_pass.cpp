@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "softamp/precision/layer_rule.h"
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/layers/layer_kind.h"
 #include "src/precision/layers/loss_layers.h"
@@ -109,7 +109,7 @@ class LayerPass {
       colours_.messages.push_back("WARNING " + colours_.mechanism + ": " + std::to_string(outside) + " of " +
                                   std::to_string(all) + (all == 1 ? " product belongs" : " products belong") +
                                   " to no layer and " + (outside == 1 ? "stays" : "stay") + " float32, the first '" +
-                                  graph_detail::printable(first) +
+                                  files::excerpt(first) +
                                   "': a node without a layer follows its inputs; expected names with scopes "
                                   "(dense/MatMul), or the attribute \"layer\"");
   }

@@ -9,16 +9,19 @@
 
 #include "softamp/graph/operation.h"
 #include "softamp/report/block_format_names.h"
+#include "src/files/printable.h"
 #include "src/files/regular_file.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using files::excerpt;
 using graph_detail::Nearest;
-using graph_detail::printable;
+using graph_detail::nearest_of;
 
 // Sources of the formats: NVIDIA/TransformerEngine d0067d0 (DelayedScaling with HYBRID, Float8CurrentScaling,
 // Float8BlockScaling, MXFP8BlockScaling, NVFP4BlockScaling with its signs), arXiv 2412.19437 (DeepSeek-V3), OCP MX,
@@ -145,21 +148,14 @@ class Fp8RecipeReader {
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw std::invalid_argument(place_ + ": " + what); }
   static std::string shown(const Json& value) {
-    return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+    return excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
   void check_fields(const Json& object, const std::string& in, std::initializer_list<const char*> known) const {
     for (const auto& [key, value] : object.items()) {
-      Nearest nearest(key);
-      std::string all;
-      bool found = false;
-      for (const char* name : known) {
-        found = found || key == name;
-        nearest.offer(name);
-        all += (all.empty() ? "" : ", ") + std::string(name);
-      }
-      if (!found)
-        refuse("'" + printable(in + key) + "' is no field of a recipe" + nearest.text() + "; expected " + all);
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        refuse("'" + excerpt(in + key) + "' is no field of a recipe" + nearest_of(key, known) + "; expected " +
+               joined(known));
     }
   }
   void text(const char* key, std::string& out) const {
@@ -171,14 +167,9 @@ class Fp8RecipeReader {
   template <class Words>
   void word(const char* key, std::string& out, const Words& words) const {
     text(key, out);
-    Nearest nearest(out);
-    std::string all;
-    for (const std::string_view w : words) {
-      if (out == w) return;
-      nearest.offer(w);
-      all += (all.empty() ? "" : ", ") + std::string(w);
-    }
-    refuse("'" + std::string(key) + "' is '" + printable(out) + "'" + nearest.text() + "; expected " + all);
+    if (std::find(std::begin(words), std::end(words), out) == std::end(words))
+      refuse("'" + std::string(key) + "' is '" + excerpt(out) + "'" + nearest_of(out, words) + "; expected " +
+             joined(words));
   }
   void number(const char* key, int64_t& out, int64_t least, int64_t most) const {
     const auto it = json_.find(key);
@@ -213,7 +204,7 @@ class Fp8RecipeReader {
       const auto scaling = json_.find("scaling");
       const bool factors = scaling != json_.end() && scaling->is_string() && scaling->get<std::string>() != "format";
       if (factors != needs_scale && factors)
-        refuse(where + ": " + printable(text) +
+        refuse(where + ": " + excerpt(text) +
                " has scales of its own; expected a format without, such as e4m3, where "
                "the scaling is " +
                scaling->get<std::string>());
@@ -228,7 +219,7 @@ class Fp8RecipeReader {
     const std::string& s = r_.hadamard_signs;
     if (s.empty()) return;
     if (s.size() != static_cast<size_t>(r_.hadamard) || s.size() > 64 || s.find_first_not_of("+-") != std::string::npos)
-      refuse("'hadamard_signs' is '" + printable(s) + "'; expected as many of + and - as 'hadamard', which is " +
+      refuse("'hadamard_signs' is '" + excerpt(s) + "'; expected as many of + and - as 'hadamard', which is " +
              std::to_string(r_.hadamard) + ", and at most 64");
   }
 
@@ -259,7 +250,7 @@ Fp8Recipe Fp8Recipe::find(std::string_view name_or_path) {
     all += (all.empty() ? "" : ", ") + recipe.name;
   }
   if (name_or_path.find_first_of("./") == std::string_view::npos)
-    throw std::invalid_argument("there is no recipe '" + printable(name_or_path) + "'" + nearest.text() +
+    throw std::invalid_argument("there is no recipe '" + excerpt(name_or_path) + "'" + nearest.text() +
                                 "; expected a file, or one of " + all);
   return load(std::filesystem::path(std::string(name_or_path)));
 }

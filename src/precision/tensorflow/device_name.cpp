@@ -1,5 +1,7 @@
 #include "src/precision/tensorflow/device_name.h"
 
+#include "src/text/lower_case.h"
+
 #include <algorithm>
 
 namespace softamp::precision_detail {
@@ -14,10 +16,8 @@ Device parsed(std::string_view name) {
   Device device;
   while (!name.empty()) {
     const size_t end = std::min(name.find('/'), name.size());
-    std::string part(name.substr(0, end));
+    const std::string part = lower_case(name.substr(0, end));
     name.remove_prefix(std::min(end + 1, name.size()));
-    for (char& c : part)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     if (part.empty()) continue;
     if (part.starts_with("job:") || part.starts_with("replica:") || part.starts_with("task:")) {
       device.where += "/" + part;

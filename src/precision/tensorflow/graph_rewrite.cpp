@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/precision/counted_casts.h"
 #include "src/precision/tensorflow/device_name.h"
 #include "src/precision/tensorflow/rewrite_log.h"
 #include "src/precision/tensorflow/rewrite_passes.h"
-#include "src/report/lower_case.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -82,7 +82,7 @@ RewriteOptions RewriteOptions::with_environment() const {
   else if (name == "unsafe_force_all")
     o.level = RewriteLevel::kUnsafeForceAll;
   else if (!name.empty())
-    throw std::invalid_argument(std::string(kPrefix) + "LEVEL is '" + graph_detail::printable(asked) +
+    throw std::invalid_argument(std::string(kPrefix) + "LEVEL is '" + files::excerpt(asked) +
                                 "'; expected nothing, TENSOR_CORES_ONLY or UNSAFE_FORCE_ALL");
   const std::string ignore = variable("IGNORE_PERFORMANCE"), word = lower_case(ignore);
   if (word == "1" || word == "true")
@@ -90,7 +90,7 @@ RewriteOptions RewriteOptions::with_environment() const {
   else if (word == "0" || word == "false")
     o.ignore_performance = false;
   else if (!word.empty())
-    throw std::invalid_argument(std::string(kPrefix) + "IGNORE_PERFORMANCE is '" + graph_detail::printable(ignore) +
+    throw std::invalid_argument(std::string(kPrefix) + "IGNORE_PERFORMANCE is '" + files::excerpt(ignore) +
                                 "'; expected 0, 1, false or true");
   if (const std::string path = variable("LOG_PATH"); !path.empty()) o.log_path = path;
   return o;
@@ -189,7 +189,7 @@ std::vector<std::string> shape_advice(const Graph& graph) {
       if (d < 1 || std::find(seen.begin(), seen.end(), d) != seen.end()) continue;
       seen.push_back(d);
       for (const std::string& line : shape_advice(std::span(&d, 1)))
-        lines.push_back(line + " (first in '" + graph_detail::printable(node.name) + "')");
+        lines.push_back(line + " (first in '" + files::excerpt(node.name) + "')");
     }
   }
   return lines;

@@ -1,10 +1,10 @@
 #include "softamp/precision/op_lists.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <stdexcept>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/comma_list.h"
 
@@ -70,7 +70,7 @@ OpLists::Names& OpLists::list(std::string_view asked) {
     nearest.offer(list.name);
     nearest.offer(list.old_name);
   }
-  throw std::invalid_argument("op lists: there is no list '" + graph_detail::printable(asked) + "'" + nearest.text() +
+  throw std::invalid_argument("op lists: there is no list '" + files::excerpt(asked) + "'" + nearest.text() +
                               "; expected allow, infer, deny or clear (or white, gray, black)");
 }
 
@@ -80,7 +80,7 @@ void OpLists::validate() const {
     for (const std::string& op : this->*kLists[i].names)
       for (size_t j = i + 1; j < kLists.size(); ++j)
         if ((this->*kLists[j].names).contains(op))
-          conflicts += (conflicts.empty() ? ": '" : ", '") + graph_detail::printable(op) + "' is in " + kLists[i].name +
+          conflicts += (conflicts.empty() ? ": '" : ", '") + files::excerpt(op) + "' is in " + kLists[i].name +
                        " and " + kLists[j].name;
   if (!conflicts.empty())
     throw std::invalid_argument("Op lists have conflicting entries" + conflicts + "; expected each in one list");

@@ -7,7 +7,9 @@
 #include <stdexcept>
 
 #include "softamp/precision/op_lists.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -125,15 +127,11 @@ std::vector<std::string> OpLists::preset_names() {
 
 OpLists OpLists::preset(std::string_view name) {
   const std::string_view plain = name.starts_with('r') ? name.substr(1) : name;
-  graph_detail::Nearest nearest(name);
-  std::string known;
-  for (const NamedLists& preset : kNamedLists) {
+  for (const NamedLists& preset : kNamedLists)
     if (plain == preset.name) return preset.lists();
-    nearest.offer(preset.name);
-    known += (known.empty() ? "" : ", ") + std::string(preset.name);
-  }
-  throw std::invalid_argument("op lists: there is no preset '" + graph_detail::printable(name) + "'" + nearest.text() +
-                              "; expected one of " + known);
+  throw std::invalid_argument("op lists: there is no preset '" + files::excerpt(name) + "'" +
+                              graph_detail::nearest_of(name, kNamedLists, &NamedLists::name) + "; expected one of " +
+                              joined(kNamedLists, ", ", &NamedLists::name));
 }
 
 }  // namespace softamp

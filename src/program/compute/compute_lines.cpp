@@ -1,6 +1,7 @@
 #include "src/program/compute/compute_lines.h"
 
 #include "src/program/program.h"
+#include "src/text/joined.h"
 
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 namespace softamp::program {
 namespace {
@@ -84,7 +86,7 @@ inline uint64_t read_digits(const char* at, int digits, uint8_t& bad) {
   if (shape.field_bits > 0) expected += ", a random field of " + std::to_string(shape.field_bits) + " bits";
   if (shape.judged) expected += ", result and flags";
   expected += (fields.count > 1 ? " separated by one blank, of at most " : ", of at most ");
-  for (size_t i = 0; i < fields.count; ++i) expected += (i ? ", " : "") + std::to_string(fields.all[i].digits());
+  expected += joined(std::span(fields.all).first(fields.count), ", ", &Field::digits);
   throw UsageError("standard input, line " + std::to_string(line) + ": " + found + "; expected " + expected +
                    " digits");
 }

@@ -70,10 +70,4 @@ std::string with_backslashes(const std::string& text, const std::string& special
   return safe;
 }
 
-std::string joined(const std::vector<std::string>& words, const std::string& between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
 }  // namespace softamp::program

@@ -55,6 +55,5 @@ std::string short_text(const std::string& description);
 std::string with_backslashes(const std::string& text, const std::string& special);
 
 /// The words with blanks between them.
-std::string joined(const std::vector<std::string>& words, const std::string& between = " ");
 
 }  // namespace softamp::program

@@ -1,5 +1,6 @@
 // The script for bash: it needs bash 4 alone, not the package bash-completion.
 #include "src/program/description/completions.h"
+#include "src/text/joined.h"
 
 #include <map>
 
@@ -79,8 +80,9 @@ std::string values_of(const VerbText& verb) {
   std::map<std::string, std::string> branches;  // what they take, and which do
   const auto add = [&](const OptionText& option, const std::string& pattern) {
     if (!option.has_value()) return;
-    std::string& names = branches["kind=" + std::string(name_of(option)) +
-                                  (option.words.empty() ? "" : " words=" + quoted_for_shell(joined(option.words)))];
+    std::string& names =
+        branches["kind=" + std::string(name_of(option)) +
+                 (option.words.empty() ? "" : " words=" + quoted_for_shell(joined(option.words, " ")))];
     names += (names.empty() ? "" : " | ") + pattern;
   };
   for (const OptionText& option : verb.options) add(option, joined(option.names, " | "));
@@ -107,14 +109,14 @@ std::string bash_completion(const CommandLine& line) {
   for (const VerbText& verb : line.verbs) {
     names.clear();
     for (const OptionText& option : verb.options) names.insert(names.end(), option.names.begin(), option.names.end());
-    options += "    " + verb.name + ") echo " + quoted_for_shell(joined(names)) + " ;;\n";
+    options += "    " + verb.name + ") echo " + quoted_for_shell(joined(names, " ")) + " ;;\n";
     values += "    " + verb.name + ")\n      case $2 in\n" + values_of(verb) + "      esac\n      ;;\n";
   }
   for (const OptionText& option : line.program.options)
     first.insert(first.end(), option.names.begin(), option.names.end());
   std::string function = kFunction;
   const std::string verbs = "@VERBS@";
-  function.replace(function.find(verbs), verbs.size(), quoted_for_shell(joined(first)));
+  function.replace(function.find(verbs), verbs.size(), quoted_for_shell(joined(first, " ")));
   return "# bash completion of softamp; made by `softamp completions bash`\n\n"
          "# The options of a verb.\n_softamp_options() {\n  case $1 in\n" +
          options +

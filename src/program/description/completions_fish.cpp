@@ -1,5 +1,6 @@
 // The script for fish: one command a line.
 #include "src/program/description/completions.h"
+#include "src/text/joined.h"
 
 namespace softamp::program {
 namespace {
@@ -13,7 +14,7 @@ std::string described(const std::string& description) { return " -d " + quoted(s
 std::string values_of(const OptionText& option) {
   const bool file = option.kind == ValueKind::kFile;
   const std::string words =
-      option.kind == ValueKind::kDirectory ? "(__fish_complete_directories)" : joined(option.words);
+      option.kind == ValueKind::kDirectory ? "(__fish_complete_directories)" : joined(option.words, " ");
   return (file ? " -F" : " -f") + (words.empty() ? "" : " -a " + quoted(words));
 }
 

@@ -1,5 +1,6 @@
 // The script for zsh: a file `_softamp` on fpath, or sourced.
 #include "src/program/description/completions.h"
+#include "src/text/joined.h"
 
 namespace softamp::program {
 namespace {
@@ -14,9 +15,9 @@ std::string action_of(const OptionText& option) {
   const bool file = option.kind == ValueKind::kFile;
   if (option.words.empty()) return file ? "_files" : " ";
   // The beginning of a value takes no blank behind it.
-  const std::string compadd =
-      std::string("compadd ") + (option.words.front().ends_with('=') ? "-S \"\" " : "") + "-- " + joined(option.words);
-  return file ? "{_alternative \"words\\:word\\:(" + joined(option.words) + ")\" \"files\\:file\\:_files\"}"
+  const std::string compadd = std::string("compadd ") + (option.words.front().ends_with('=') ? "-S \"\" " : "") +
+                              "-- " + joined(option.words, " ");
+  return file ? "{_alternative \"words\\:word\\:(" + joined(option.words, " ") + ")\" \"files\\:file\\:_files\"}"
               : "{" + compadd + "}";
 }
 
@@ -34,7 +35,7 @@ std::string specifications(const OptionText& option) {
     std::string excluded;
     std::vector<std::string> others = option.excludes;
     if (!option.repeatable) others.insert(others.end(), option.names.begin(), option.names.end());
-    if (!others.empty()) excluded += "(" + joined(others) + ")";
+    if (!others.empty()) excluded += "(" + joined(others, " ") + ")";
     if (option.repeatable) excluded += "*";
     // "--option=" takes its value behind an equals sign or as the next word; "--option=-" behind the sign alone.
     const std::string sign = !option.has_value() ? "" : option.joined ? "=-" : is_long ? "=" : "+";

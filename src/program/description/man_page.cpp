@@ -1,6 +1,7 @@
 // softamp man: the manual page softamp(1), in the macros of man(7), made from the description of the command line.
 #include "src/program/description/command_line.h"
 #include "src/program/program.h"
+#include "src/text/joined.h"
 
 #include <algorithm>
 #include <cctype>
@@ -35,8 +36,7 @@ std::string italic(const std::string& text) { return "\\fI" + roff(text) + "\\fR
 /// "-o, --out FILE"; of a positional "GRAPH".
 std::string heading_of(const OptionText& option) {
   if (option.name().front() != '-') return italic(option.name());
-  std::string text;
-  for (const std::string& name : option.names) text += (text.empty() ? "" : ", ") + bold(name);
+  const std::string text = joined(option.names, ", ", bold);
   if (!option.has_value()) return text;
   const std::string value = italic(option.value);
   return text + (option.joined ? "[=" + value + "]" : option.optional_value ? " [" + value + "]" : " " + value);
@@ -53,7 +53,7 @@ std::string sentences_of(const OptionText& option) {
     text += " Default: " + option.description.substr(at + 3, end - at - 3) + "." + option.description.substr(end + 1);
   }
   if (option.required) text += " Required.";
-  if (!option.excludes.empty()) text += " Not together with " + joined(option.excludes, ", ") + ".";
+  if (!option.excludes.empty()) text += " Not together with " + joined(option.excludes) + ".";
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "softamp/numerics/version.h"
 #include "softamp/tensor/bulk.h"
 #include "src/backend.h"
+#include "src/text/joined.h"
 
 #include <nlohmann/json.hpp>
 
@@ -54,9 +55,9 @@ std::string version_text(bool as_json) {
     return json.dump(2);
   }
   return "softamp " SOFTAMP_VERSION "\narithmetic: version " + std::to_string(kArithmeticVersion) +
-         "\ncompiler: " + compiler() + "\ninstruction sets: " + joined(built, ", ") +
+         "\ncompiler: " + compiler() + "\ninstruction sets: " + joined(built) +
          "; the best that this machine has: " + best +
-         "\nCUDA: " + (cuda.empty() ? "no" : "yes, for compute capability " + joined(cuda, ", "));
+         "\nCUDA: " + (cuda.empty() ? "no" : "yes, for compute capability " + joined(cuda));
 }
 
 }  // namespace softamp::program

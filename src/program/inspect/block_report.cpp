@@ -3,12 +3,10 @@
 #include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
 
-#include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <ostream>
-#include <sstream>
 
 namespace softamp::program {
 namespace {
@@ -50,20 +48,6 @@ double block_root_mean_square(const BlockInspection& b, const BlockOutcome& o) {
   return b.x.empty() ? 0 : std::sqrt(o.squares / static_cast<double>(b.x.size()));
 }
 
-void print_block_columns(const std::vector<std::vector<std::string>>& rows, std::ostream& out) {
-  std::vector<size_t> widths(rows[0].size(), 0);
-  for (const auto& row : rows)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  for (const auto& row : rows) {
-    std::ostringstream line;
-    for (size_t i = 0; i < row.size(); ++i)
-      line << (i ? "  " : "") << std::left << std::setw(static_cast<int>(widths[i])) << row[i];
-    std::string text = line.str();
-    text.erase(text.find_last_not_of(' ') + 1);
-    out << text << '\n';
-  }
-}
-
 }  // namespace
 
 void print_block(const BlockInspection& b, std::ostream& out) {
@@ -85,7 +69,7 @@ void print_block(const BlockInspection& b, std::ostream& out) {
     rows.push_back({std::to_string(b.index[i]), fp32_decimal(b.x[i]), block_code_text(f, e.code), fp32_decimal(e.value),
                     block_error_text(b, e, i), block_loss(e)});
   }
-  print_block_columns(rows, out);
+  out << in_columns(rows);
   out << "\nlost: " << o.saturated << " saturated, " << o.zeroed << " zeroed, of " << b.x.size()
       << "; root mean square error " << significant_digits(block_root_mean_square(b, o), 6) << '\n';
   const auto all = formats_by_rule(f);
@@ -97,7 +81,7 @@ void print_block(const BlockInspection& b, std::ostream& out) {
     rows.push_back({name, block_scale_text(other, r.scale), std::to_string(r.saturated), std::to_string(r.zeroed),
                     significant_digits(block_root_mean_square(b, r), 6)});
   }
-  print_block_columns(rows, out);
+  out << in_columns(rows);
 }
 
 Json block_json(const BlockInspection& b) {

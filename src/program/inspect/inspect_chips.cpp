@@ -7,6 +7,8 @@
 #include <ostream>
 
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
+#include "src/text/joined.h"
 
 namespace softamp::program {
 namespace {
@@ -103,12 +105,11 @@ void print_chip_inspection(const ChipInspection& asked, std::ostream& out) {
                      always ? "-" : value_and_code(f, c.goes_up), value_and_code(f, c.stays), c.row.overflow,
                      c.row.infinity, c.row.nan, c.row.minus_zero, c.row.subnormals, name_of(c.row.evidence)});
   }
-  print_columns(lines, out);
+  out << in_columns(lines);
   out << "goes up: so many of the chip's random numbers take the magnitude up; too large, inf gives: the usual answer "
          "first.\n";
   if (rounded_before) out << "*: the number is rounded to that format first, to nearest.\n";
-  std::string others;
-  for (const Chip chip : left_out(asked)) others += (others.empty() ? "" : ", ") + name_of(chip);
+  const std::string others = joined(left_out(asked), ", ", [](Chip chip) { return name_of(chip); });
   if (!others.empty()) out << "not shown, no such rounding to " << format_name(f) << ": " << others << '\n';
 }
 

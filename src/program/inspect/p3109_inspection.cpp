@@ -1,6 +1,7 @@
 #include "src/program/inspect/p3109_inspection.h"
 
 #include "src/program/format_choice.h"
+#include "src/text/hexadecimal.h"
 
 #include <iomanip>
 #include <ostream>
@@ -29,11 +30,7 @@ uint64_t p3109_projected(const P3109Inspection& s, const RoundingPolicy& p, Satu
   }
 }
 
-std::string p3109_code(const Format& f, uint64_t code) {
-  std::string digits;
-  for (int nibble = (f.width + 3) / 4; nibble-- > 0;) digits += "0123456789abcdef"[code >> 4 * nibble & 15];
-  return "0x" + digits;
-}
+std::string p3109_code(const Format& f, uint64_t code) { return "0x" + hexadecimal(code, (f.width + 3) / 4); }
 std::string p3109_value_and_code(const Format& f, uint64_t code) {
   return value_text(f, code) + " (" + p3109_code(f, code) + ")";
 }

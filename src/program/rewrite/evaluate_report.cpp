@@ -6,6 +6,7 @@
 #include "src/program/rewrite/evaluate.h"
 #include "src/report/csv_cell.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
 
 namespace softamp::program {
 namespace {
@@ -32,16 +33,7 @@ std::vector<std::string> cells_of(const NodeEvaluation& row, int digits) {
 std::string evaluation_table(const std::vector<NodeEvaluation>& rows, size_t top) {
   std::vector<std::vector<std::string>> lines = {kHeader};
   for (size_t r = 0; r < std::min(top, rows.size()); ++r) lines.push_back(cells_of(rows[r], 3));
-  std::vector<size_t> widths(kHeader.size(), 0);
-  for (const auto& line : lines)
-    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  std::string text;
-  for (const auto& line : lines) {
-    std::string padded;
-    for (size_t c = 0; c < line.size(); ++c) padded += line[c] + std::string(widths[c] - line[c].size() + 2, ' ');
-    padded.erase(padded.find_last_not_of(' ') + 1);
-    text += padded + '\n';
-  }
+  std::string text = in_columns(lines);
   if (rows.size() > top)
     text += "and " + std::to_string(rows.size() - top) + " more: --top N, or --report csv or json\n";
   text +=

@@ -9,6 +9,7 @@
 #include "softamp/precision/op_lists.h"
 #include "src/files/printable.h"
 #include "src/report/comma_list.h"
+#include "src/text/joined.h"
 
 namespace softamp::program {
 namespace {
@@ -68,8 +69,7 @@ std::string environment_mechanism() {
 
 void say_idle_environment(const std::string& verb, bool environment, bool quiet) {
   if (environment || quiet) return;
-  std::string names;
-  for (const std::string& name : Recipe::environment_in_use()) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = joined(Recipe::environment_in_use());
   if (!names.empty()) std::cerr << verb << ": set, but obeyed only with --environment: " << names << '\n';
 }
 

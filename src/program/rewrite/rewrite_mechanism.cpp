@@ -2,23 +2,17 @@
 #include "src/precision/known_operations.h"
 #include "src/program/rewrite/rewrite_options.h"
 #include "src/report/comma_list.h"
+#include "src/text/joined.h"
 
 #include "softamp/precision/kernel_select.h"
 #include "softamp/precision/mixed_precision_context.h"
 #include "softamp/report/names.h"
 
-#include <algorithm>
 #include <iostream>
 #include <set>
 
 namespace softamp::program {
 namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 void say(LogLevel level, const std::string& message) { std::cerr << name_of(level) << ' ' << message << '\n'; }
 

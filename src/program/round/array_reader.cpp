@@ -1,6 +1,6 @@
 #include "src/program/round/array_reader.h"
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/program/usage.h"
 
 #include "softamp/numerics/block/e8m0.h"
@@ -87,7 +87,7 @@ void ArrayReader::open_tensor(const ArrayName& place, const std::vector<TensorAs
   if (place.tensor.empty()) {
     std::string names;
     for (const safetensors::Entry& e : tensors_->header().tensors)
-      if (names.size() < 200) names += (names.empty() ? "" : ", ") + graph_detail::printable(e.name);
+      if (names.size() < 200) names += (names.empty() ? "" : ", ") + files::excerpt(e.name);
     throw UsageError(place.file + ": expected the name of a tensor behind it, as in " + place.file + ":NAME; it has " +
                      (names.empty() ? "none" : names) + (names.size() >= 200 ? " and more" : ""));
   }

@@ -4,8 +4,8 @@
 #include "softamp/report/number_text.h"
 #include "softamp/tensor/bulk.h"
 #include "src/report/progress.h"
+#include "src/text/hexadecimal.h"
 
-#include <cstdio>
 #include <iostream>
 
 namespace softamp::program {
@@ -55,11 +55,8 @@ void widen_pieces(const RoundOptions& o, ArrayReader& reader, RoundOutput& out_f
 }  // namespace
 
 void refuse_code(const std::string& path, uint64_t index, uint32_t code, const std::string& format, uint32_t most) {
-  char text[64];
-  std::snprintf(text, sizeof text, "0x%02x: expected a code of ", code);
-  char range[32];
-  std::snprintf(range, sizeof range, ", 0x00..0x%02x", most);
-  throw UsageError(path + ": element " + std::to_string(index) + ": " + text + format + range);
+  throw UsageError(path + ": element " + std::to_string(index) + ": 0x" + hexadecimal(code, 2) +
+                   ": expected a code of " + format + ", 0x00..0x" + hexadecimal(most, 2));
 }
 
 void values_file(const RoundOptions& o) {

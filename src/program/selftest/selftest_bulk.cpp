@@ -1,6 +1,7 @@
 // Bulk operations against the scalar ones on every instruction set of this machine: a spot check of what the tests
 // prove.
 #include "src/program/selftest/selftest_checks.h"
+#include "src/text/joined.h"
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
@@ -99,11 +100,6 @@ std::vector<SelftestCheck> instruction_set_checks() {
       {"bulk fp16 addition and product equal scalar, seven modes, each instruction set", check_arithmetic}};
 }
 
-std::string instruction_sets_seen() {
-  std::string text;
-  for (const InstructionSet set : bulk::instruction_sets())
-    text += (text.empty() ? "" : ", ") + std::string(bulk::name(set));
-  return text;
-}
+std::string instruction_sets_seen() { return joined(bulk::instruction_sets(), ", ", bulk::name); }
 
 }  // namespace softamp::program

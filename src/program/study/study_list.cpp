@@ -2,6 +2,7 @@
 
 #include "src/program/study/text_table.h"
 #include "src/report/read_json.h"
+#include "src/text/joined.h"
 
 #include <ostream>
 #include <utility>
@@ -101,9 +102,7 @@ std::vector<std::string> missing_runs(const StudyPlan& plan, const std::vector<S
     for (; i < runs.size() && runs[i].setting == setting; ++i)
       if (!results[i]) seeds.push_back(runs[i].settings.seed);
     if (seeds.empty()) continue;
-    std::string line;
-    for (const std::string& value : plan.values(setting)) line += (line.empty() ? "" : " ") + value;
-    lines.push_back(line + (seeds.size() == 1 ? ": seed " : ": seeds ") + ranges(seeds));
+    lines.push_back(joined(plan.values(setting), " ") + (seeds.size() == 1 ? ": seed " : ": seeds ") + ranges(seeds));
   }
   return lines;
 }

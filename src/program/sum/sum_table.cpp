@@ -4,6 +4,7 @@
 #include "softamp/report/number_text.h"
 #include "src/report/csv_cell.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/columns.h"
 
 #include <algorithm>
 #include <cmath>
@@ -176,17 +177,7 @@ void print_sum_table(const SumTerms& t, const std::vector<SumRow>& rows, std::os
     lines.push_back({format_name(row.of.format), rounding_text(row), result_text(row), shortest_decimal(row.exact),
                      number_cell(row.error), number_cell(row.relative), number_cell(row.bound),
                      number_cell(row.ratio())});
-  std::vector<size_t> widths(lines[0].size());
-  for (const auto& line : lines)
-    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  for (const auto& line : lines) {
-    for (size_t c = 0; c < line.size(); ++c) {
-      const std::string space(widths[c] - line[c].size(), ' ');
-      const bool last = c + 1 == line.size();
-      out << (c < 2 ? line[c] + space : space + line[c]) << (last ? "\n" : "  ");
-    }
-  }
-  out << "\nn = " << t.count
+  out << in_columns(lines, {2, 3, 4, 5, 6, 7}) << "\nn = " << t.count
       << "; bound: sqrt(n) u sum|x| where the rounding is stochastic, else n u sum|x|; u = 2^-p to "
          "nearest, else 2^(1-p)\n";
   const bool several = std::any_of(rows.begin(), rows.end(), [](const SumRow& r) { return r.codes.size() > 1; });

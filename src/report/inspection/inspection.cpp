@@ -1,5 +1,7 @@
 #include "src/report/inspection/inspection.h"
 
+#include "src/report/numbers/decimal_text.h"
+
 #include "softamp/numerics/operand.h"
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
@@ -14,8 +16,6 @@ namespace softamp::detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
 
 constexpr RoundingMode kDeterministic[] = {RoundingMode::kNearestEven, RoundingMode::kNearestAway,
                                            RoundingMode::kTowardZero,  RoundingMode::kUp,

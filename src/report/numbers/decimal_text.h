@@ -15,6 +15,12 @@ std::string significant_digits(double value, int count);
 /// As "%.*f", `count` places (0 or more) after the point: "1.50" of two; a NaN of either sign is "nan".
 std::string fixed_places(double value, int count);
 
+/// "12.5 %".
+inline std::string percent_text(double share) { return fixed_places(100 * share, 1) + " %"; }
+
+/// "2^-24".
+inline std::string power_of_two(int exponent) { return "2^" + std::to_string(exponent); }
+
 /// As "%.*e": "1.50e-02" of two.
 std::string scientific_places(double value, int count);
 

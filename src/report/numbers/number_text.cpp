@@ -2,9 +2,10 @@
 
 #include "softamp/numerics/convert.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
+
+#include "src/text/hexadecimal.h"
 
 namespace softamp {
 
@@ -36,9 +37,7 @@ std::string hex_float(const FloatFormat& format, uint64_t code) {
 }
 
 std::string code_text(const FloatFormat& format, uint64_t code) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%0*llx", (format.storage_bits() + 3) / 4, static_cast<unsigned long long>(code));
-  return text;
+  return "0x" + hexadecimal(code, (format.storage_bits() + 3) / 4);
 }
 
 std::string code_fields(const FloatFormat& format, uint64_t code) {

@@ -7,6 +7,7 @@
 
 #include "src/files/printable.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/lower_case.h"
 
 namespace softamp::html {
 namespace {
@@ -186,8 +187,7 @@ bool is_harmless(std::string_view svg) {
   bool harmless = true;
   for_each_part(svg, [&](std::string_view part, bool tag) {
     if (!tag) return;
-    std::string lower(part);
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string lower = lower_case(part);
     const auto there = [&](std::string_view word) { return lower.find(word) != std::string::npos; };
     harmless &=
         std::none_of(kNever.begin(), kNever.end(), there) && std::none_of(kFetched.begin(), kFetched.end(), there);

@@ -11,6 +11,7 @@
 
 #include "src/files/printable.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -225,10 +226,8 @@ class Looks {
 
 /// Ticks at every value of a list, written as plain numbers.
 std::string ticks_at(char axis, const std::vector<double>& values) {
-  std::string text = std::string("set ") + axis + "tics (";
-  for (size_t i = 0; i < values.size(); ++i)
-    text += (i ? ", " : "") + quoted(significant_digits(values[i], 6)) + " " + number(values[i]);
-  return text + ")\n";
+  const auto tick = [](double value) { return quoted(significant_digits(value, 6)) + " " + number(value); };
+  return std::string("set ") + axis + "tics (" + joined(values, ", ", tick) + ")\n";
 }
 
 /// 1, 2 or 5 times a power of ten: the least that is not below `rough`, which is positive.

@@ -3,6 +3,7 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/heat_runs.h"
 #include "src/reproduce/survey.h"
+#include "src/text/joined.h"
 
 #include "softamp/report/names.h"
 
@@ -212,9 +213,7 @@ Figure profile_figure(const Plan& plan, const std::vector<Result>& results) {
 
 /// m of the runs in a list: "64, 96, 128".
 std::string spaces_text(const std::vector<const Result*>& results) {
-  std::string text;
-  for (const Result* r : results) text += (text.empty() ? "" : ", ") + std::to_string(r->run.m);
-  return text.empty() ? "none" : text;
+  return results.empty() ? "none" : joined(results, ", ", [](const Result* r) { return r->run.m; });
 }
 
 void judge_nearest(Outcome& outcome, const FloatFormat& f, const std::vector<const Result*>& results) {

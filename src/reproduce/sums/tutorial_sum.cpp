@@ -12,6 +12,8 @@
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"
 #include "src/reproduce/training/tutorial_losses.h"
+#include "src/text/hexadecimal.h"
+#include "src/text/joined.h"
 
 namespace softamp::reproduce::tutorial_sum {
 namespace {
@@ -188,8 +190,7 @@ void hardware_order(Run& run) {
   RunningSumSetup setup = setup_of(kFp16, experiment_semantics(RoundingMode::kStochastic, 16), 4, 42);
   setup.engine = RandomEngine::kXoroshiro128aox;
   const RunningSum sum = run.sums(setup);
-  std::string ours;
-  for (const uint64_t code : sum.codes) ours += (ours.empty() ? "" : " ") + code_text(kFp16, code).substr(2);
+  const std::string ours = joined(sum.codes, " ", [](uint64_t code) { return hexadecimal(code, 4); });
   const std::string theirs = "3bf0 3c01 3c00 3c12";
   run.outcome.checks.push_back({"fp16, xoroshiro128aox in the hardware's order after setSeed 42, four lanes",
                                 Against::kBound, ours, theirs, ours == theirs});

@@ -9,6 +9,7 @@
 #include "softamp/report/names.h"
 #include "src/data/archive.h"
 #include "src/report/sha256.h"
+#include "src/text/joined.h"
 
 namespace softamp::reproduce::matrix_units {
 namespace {
@@ -43,9 +44,7 @@ const T* find(const T (&rows)[n], std::string_view name) {
 }
 template <typename T, size_t n>
 std::string names(const T (&rows)[n]) {
-  std::string text;
-  for (const T& row : rows) text += (text.empty() ? "" : ", ") + std::string(row.name);
-  return text;
+  return joined(rows, ", ", &T::name);
 }
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& why) {

@@ -8,8 +8,10 @@
 
 #include "softamp/data/sampler.h"
 #include "softamp/engine/float_environment.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/progress.h"
+#include "src/text/joined.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {
@@ -112,7 +114,7 @@ TrainerOptions trainer_options(const AnyOptimizer& optimizer, TrainerOptions bas
   return std::visit(
       [&]<class Optimizer>(const Optimizer& o) -> TrainerOptions {
         if constexpr (std::is_same_v<Optimizer, std::string>) {
-          refuse("optimizer '" + graph_detail::printable(o) + "': expected an optimizer of Keras or of tf.train");
+          refuse("optimizer '" + files::excerpt(o) + "': expected an optimizer of Keras or of tf.train");
         } else if constexpr (requires { o.inner_optimizer(); }) {
           return o.trainer_options(std::move(base));
         } else {
@@ -189,14 +191,10 @@ struct KerasModel::Impl {
     try {
       return find_loss(name);
     } catch (const std::invalid_argument&) {
-      std::string known = kAccuracy;
-      graph_detail::Nearest nearest(name);
-      nearest.offer(kAccuracy);
-      for (const std::string& each : loss_names()) {
-        known += ", " + each;
-        nearest.offer(each);
-      }
-      refuse("unknown metric '" + graph_detail::printable(name) + "'; expected one of " + known + nearest.text());
+      std::vector<std::string> known = loss_names();
+      known.insert(known.begin(), kAccuracy);
+      refuse("unknown metric '" + files::excerpt(name) + "'; expected one of " + joined(known) +
+             graph_detail::nearest_of(name, known));
     }
   }
 

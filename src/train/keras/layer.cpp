@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/report/read_json.h"
 #include "src/train/cast_node.h"
 
@@ -277,7 +277,7 @@ std::string Layer::get_config() const {
 LayerOptions LayerOptions::from_config(std::string_view text) {
   const auto fail = [](const std::string& message) { throw std::invalid_argument("layer configuration: " + message); };
   const auto json = read_json<nlohmann::json>(text, "layer configuration", {kMostWrittenBytes});
-  if (!json.is_object()) fail("'" + graph_detail::printable(text) + "' is no JSON object");
+  if (!json.is_object()) fail("'" + files::excerpt(text) + "' is no JSON object");
   LayerOptions options;
   if (const auto name = json.find("name"); name != json.end()) {
     if (!name->is_string()) fail(std::string("name is ") + name->type_name() + "; expected a string");

@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/train/cast_node.h"
 #include "src/train/keras/kept_weights.h"
@@ -36,8 +37,8 @@ const char* operation_of(std::string_view activation) {
     known += (known.empty() ? "" : ", ") + std::string(name);
     nearest.offer(name);
   }
-  throw std::invalid_argument("unknown activation '" + graph_detail::printable(activation) + "'; expected one of " +
-                              known + nearest.text());
+  throw std::invalid_argument("unknown activation '" + files::excerpt(activation) + "'; expected one of " + known +
+                              nearest.text());
 }
 
 /// Passes a layer's regularizers to its kernel and bias.

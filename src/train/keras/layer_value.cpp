@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp {
@@ -41,13 +42,11 @@ const LayerValue& LayerValue::operator[](size_t index) const {
 const LayerValue& LayerValue::operator[](std::string_view key) const {
   if (!is_map())
     throw GraphError(std::string("a value of a layer is ") + (is_list() ? "a list" : "one output") +
-                     "; expected a map, to take '" + graph_detail::printable(key) + "'");
+                     "; expected a map, to take '" + files::excerpt(key) + "'");
   const Map& map = *std::get<2>(held_);
   if (const auto found = map.find(key); found != map.end()) return found->second;
-  graph_detail::Nearest nearest(key);
-  for (const auto& [name, value] : map) nearest.offer(name);
-  throw GraphError("a map of " + std::to_string(map.size()) + " has no '" + graph_detail::printable(key) + "'" +
-                   nearest.text());
+  throw GraphError("a map of " + std::to_string(map.size()) + " has no '" + files::excerpt(key) + "'" +
+                   graph_detail::nearest_of(key, map, [](const auto& named) { return named.first; }));
 }
 
 std::vector<Port> LayerValue::ports() const {

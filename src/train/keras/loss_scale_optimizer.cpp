@@ -4,14 +4,14 @@
 #include <stdexcept>
 
 #include "softamp/engine/float_environment.h"
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 
 namespace softamp {
 namespace {
 
 /// Roughly what Python would print for a value.
 std::string text_of(const AnyOptimizer& optimizer) {
-  if (const auto* text = std::get_if<std::string>(&optimizer)) return graph_detail::printable(*text);
+  if (const auto* text = std::get_if<std::string>(&optimizer)) return files::excerpt(*text);
   static constexpr const char* kNames[] = {"tf.train.Optimizer", "tf.keras.optimizers.Optimizer", TrainFamily::kWrapper,
                                            KerasFamily::kWrapper};
   return kNames[optimizer.index()];

@@ -1,10 +1,12 @@
 // The configuration of Keras' LossScaleOptimizer, to and from JSON.
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/train/keras/loss_scale_optimizer.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
 
@@ -28,7 +30,7 @@ constexpr std::array kFields = {Field{"learning_rate", &OptimizerOptions::learni
 [[noreturn]] void refuse_config(const std::string& text) { throw std::invalid_argument("LossScaleOptimizer: " + text); }
 
 std::string shown(const Json& value) {
-  return graph_detail::printable(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return files::excerpt(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 KerasOptimizer inner_of(const Json& json) {
@@ -39,14 +41,12 @@ KerasOptimizer inner_of(const Json& json) {
     throw std::invalid_argument("\"inner_optimizer\" must be an instance of OptimizerV2, but got: " + shown(json));
   KerasOptimizer inner{OptimizerOptions::of(parse_optimizer(kind->get_ref<const std::string&>()))};
   for (const auto& [key, value] : config->items()) {
-    graph_detail::Nearest nearest(key);
     const Field* field = nullptr;
-    for (const Field& f : kFields) {
-      nearest.offer(f.name);
+    for (const Field& f : kFields)
       if (key == f.name) field = &f;
-    }
     if (!field)
-      refuse_config("inner_optimizer has no hyperparameter '" + graph_detail::printable(key) + "'" + nearest.text());
+      refuse_config("inner_optimizer has no hyperparameter '" + files::excerpt(key) + "'" +
+                    graph_detail::nearest_of(key, kFields, &Field::name));
     if (!value.is_number()) refuse_config("inner_optimizer: " + key + " is " + shown(value) + "; expected a number");
     inner.options.*field->member = value.get<double>();
   }
@@ -79,13 +79,8 @@ LossScaleOptimizer LossScaleOptimizer::from_config(std::string_view text) {
   static const std::array<const char*, 4> kKeys = {"inner_optimizer", "dynamic", "initial_scale",
                                                    "dynamic_growth_steps"};
   for (const auto& [key, value] : json.items()) {
-    graph_detail::Nearest nearest(key);
-    bool known = false;
-    for (const char* k : kKeys) {
-      nearest.offer(k);
-      known = known || key == k;
-    }
-    if (!known) refuse_config("unknown key '" + graph_detail::printable(key) + "'" + nearest.text());
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
+      refuse_config("unknown key '" + files::excerpt(key) + "'" + graph_detail::nearest_of(key, kKeys));
   }
   const KerasOptimizer inner = inner_of(json.contains("inner_optimizer") ? json["inner_optimizer"] : Json());
   KerasLossScale arguments;

@@ -3,7 +3,9 @@
 
 #include "softamp/engine/float_environment.h"
 #include "softamp/train/layers.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 #include "src/train/layers/layer_input.h"
 
 namespace softamp::layers {
@@ -28,18 +30,12 @@ std::vector<std::string> activation_names() {
 }
 
 Port activation(VariableStore& store, Port x, std::string_view kind, const ActivationOptions& options) {
-  const Check check(store, "activation", graph_detail::printable(kind));
+  const Check check(store, "activation", files::excerpt(kind));
   const auto* const known = std::find_if(std::begin(kActivations), std::end(kActivations),
                                          [&](const Activation& a) { return kind == a.name; });
-  if (known == std::end(kActivations)) {
-    std::string all;
-    graph_detail::Nearest nearest(kind);
-    for (const Activation& a : kActivations) {
-      all += (all.empty() ? "" : ", ") + std::string(a.name);
-      nearest.offer(a.name);
-    }
-    check.fail("there is no such activation; expected one of " + all + nearest.text());
-  }
+  if (known == std::end(kActivations))
+    check.fail("there is no such activation; expected one of " + joined(activation_names()) +
+               graph_detail::nearest_of(kind, activation_names()));
   check.ranked(x, 0, Shape::kMaxRank, "a tensor");
   Attributes attributes;
   if (kind == "gelu") attributes = {{"approximate", options.approximate}};

@@ -6,7 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {
@@ -196,14 +198,9 @@ std::vector<std::string> loss_names() {
 LossFunction find_loss(std::string_view name) {
   for (const Row& row : kLosses)
     if (name == row.name || (*row.alias && name == row.alias)) return row.loss;
-  std::string known;
-  graph_detail::Nearest nearest(name);
-  for (const std::string& each : loss_names()) {
-    known += (known.empty() ? "" : ", ") + each;
-    nearest.offer(each);
-  }
-  throw std::invalid_argument("unknown loss '" + graph_detail::printable(name) + "'; expected one of " + known +
-                              nearest.text());
+  const std::vector<std::string> known = loss_names();
+  throw std::invalid_argument("unknown loss '" + files::excerpt(name) + "'; expected one of " + joined(known) +
+                              graph_detail::nearest_of(name, known));
 }
 
 LossFunction loss_function(const AnyLoss& loss) {

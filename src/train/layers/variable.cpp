@@ -1,8 +1,8 @@
 #include "softamp/train/variable.h"
 
-#include <algorithm>
 #include <utility>
 
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/train/cast_node.h"
 
@@ -85,10 +85,8 @@ Variable VariableStore::create(const VariableRequest& request) {
 
 const Variable& VariableStore::variable(std::string_view full_path) const {
   if (const auto known = by_name_.find(full_path); known != by_name_.end()) return known->second;
-  graph_detail::Nearest nearest(full_path);
-  for (const VariableSpec& spec : specs_) nearest.offer(spec.name);
-  throw GraphError("there is no variable '" + graph_detail::printable(full_path) + "' among " +
-                   std::to_string(specs_.size()) + nearest.text());
+  throw GraphError("there is no variable '" + files::excerpt(full_path) + "' among " + std::to_string(specs_.size()) +
+                   graph_detail::nearest_of(full_path, specs_, &VariableSpec::name));
 }
 
 std::optional<LayerPrecision> VariableStore::layer_precision(std::string_view kind) {

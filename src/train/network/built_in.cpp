@@ -3,7 +3,9 @@
 #include <stdexcept>
 
 #include "softamp/train/network_file.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
+#include "src/text/joined.h"
 
 namespace softamp {
 namespace {
@@ -178,14 +180,10 @@ NetworkInfo find_network(std::string_view name) {
       return info;
     }
   }
-  std::string known;
-  graph_detail::Nearest nearest(name);
-  for (const std::string& each : network_names()) {
-    known += each + ", ";
-    nearest.offer(each);
-  }
-  throw std::invalid_argument("unknown network '" + graph_detail::printable(name) + "'; expected one of " + known +
-                              "resnet with another depth of the form 6N+2, or a JSON file" + nearest.text());
+  const std::vector<std::string> known = network_names();
+  throw std::invalid_argument("unknown network '" + files::excerpt(name) + "'; expected one of " + joined(known) +
+                              ", resnet with another depth of the form 6N+2, or a JSON file" +
+                              graph_detail::nearest_of(name, known));
 }
 
 }  // namespace softamp

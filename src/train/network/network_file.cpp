@@ -13,9 +13,11 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/report/number_text.h"
 #include "src/files/input_file.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/report/read_json.h"
+#include "src/text/joined.h"
 #include "src/train/network/layer_types.h"
 
 namespace softamp {
@@ -23,7 +25,8 @@ namespace network_detail {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using graph_detail::printable;
+using files::excerpt;
+using graph_detail::nearest_of;
 
 constexpr int64_t kVersion = 1, kMostLayers = 4000;
 constexpr size_t kMostName = 256;  // bytes: each layer in a repeat has it, and each of its variables and nodes
@@ -35,15 +38,7 @@ constexpr double kMostMasks = 1 << 30;
 }
 
 std::string list_of(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& w : words) list += (list.empty() ? "" : ", ") + (w.empty() ? std::string("\"\"") : w);
-  return list;
-}
-
-std::string nearest_of(std::string_view wanted, const std::vector<std::string>& words) {
-  graph_detail::Nearest nearest(wanted);
-  for (const std::string& w : words) nearest.offer(w);
-  return nearest.text();
+  return joined(words, ", ", [](const std::string& w) { return w.empty() ? std::string("\"\"") : w; });
 }
 
 /// The members of an object, each of which must be known.
@@ -51,10 +46,10 @@ class Members {
  public:
   Members(const Json& json, std::string place, std::vector<std::string> known, const std::string& of)
       : json_(json), place_(std::move(place)) {
-    if (!json.is_object()) refuse(place_, "is " + printable(json.dump()) + "; expected an object of " + of);
+    if (!json.is_object()) refuse(place_, "is " + excerpt(json.dump()) + "; expected an object of " + of);
     for (const auto& [key, value] : json.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        refuse(place_, "'" + printable(key) + "' is no option of " + of + "; expected " +
+        refuse(place_, "'" + excerpt(key) + "' is no option of " + of + "; expected " +
                            (known.empty() ? "none" : list_of(known)) + nearest_of(key, known));
   }
 
@@ -68,7 +63,7 @@ class Members {
     return *found;
   }
   [[noreturn]] void wrong(std::string_view key, const Json& value, const std::string& expected) const {
-    refuse(place_, "'" + std::string(key) + "' is " + printable(value.dump()) + "; expected " + expected);
+    refuse(place_, "'" + std::string(key) + "' is " + excerpt(value.dump()) + "; expected " + expected);
   }
   int64_t whole(std::string_view key, int64_t least, int64_t most) const {
     const std::string expected = least == most
@@ -162,7 +157,7 @@ class LayerReader {
   }
 
   Layers layers(const Json& json, const std::string& place, int64_t times) {
-    if (!json.is_array()) refuse(place, "is " + printable(json.dump()) + "; expected a list of layers");
+    if (!json.is_array()) refuse(place, "is " + excerpt(json.dump()) + "; expected a list of layers");
     Layers all;
     size_t number = 0;
     for (const Json& one : json) all.push_back(layer(one, place + "[" + std::to_string(number++) + "]", times));
@@ -171,18 +166,18 @@ class LayerReader {
 
  private:
   LayerSpec layer(const Json& json, const std::string& place, int64_t times) {
-    if (!json.is_object()) refuse(place, "is " + printable(json.dump()) + "; expected an object with a 'type'");
+    if (!json.is_object()) refuse(place, "is " + excerpt(json.dump()) + "; expected an object with a 'type'");
     const auto named = json.find("type");
     std::vector<std::string> types;
     for (const LayerType& t : layer_types()) types.push_back(t.name);
     if (named == json.end() || !named->is_string())
-      refuse(place, (named == json.end() ? "there is no 'type'" : "'type' is " + printable(named->dump())) +
+      refuse(place, (named == json.end() ? "there is no 'type'" : "'type' is " + excerpt(named->dump())) +
                         "; expected one of " + list_of(types));
     const auto wanted = named->get<std::string>();
     const auto at = std::find(types.begin(), types.end(), wanted);
     if (at == types.end())
-      refuse(place, "unknown layer '" + printable(wanted) + "'; expected one of " + list_of(types) +
-                        nearest_of(wanted, types));
+      refuse(place,
+             "unknown layer '" + excerpt(wanted) + "'; expected one of " + list_of(types) + nearest_of(wanted, types));
     LayerSpec spec;
     spec.type = &layer_types()[static_cast<size_t>(at - types.begin())];
     spec.place = place + " (" + wanted + ")";

@@ -7,6 +7,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/train/optimizer.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/text/lower_case.h"
 
 namespace softamp {
 namespace {
@@ -74,9 +75,7 @@ const char* name_of(OptimizerKind kind) {
 }
 
 OptimizerKind parse_optimizer(std::string_view text) {
-  std::string word(text.substr(0, 100));
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string word = lower_case(text.substr(0, 100));
   std::vector<std::string> known;
   for (const KindName& k : kKinds) {
     if (word == k.name) return k.kind;

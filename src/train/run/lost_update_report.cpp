@@ -6,11 +6,6 @@
 #include "src/report/numbers/decimal_text.h"
 
 namespace softamp::train_detail {
-namespace {
-
-std::string percent(double share) { return fixed_places(100 * share, 1) + " %"; }
-
-}  // namespace
 
 std::string LostUpdateReport::add(const StepResult& result) {
   const LostUpdates* worst = nullptr;
@@ -29,7 +24,7 @@ std::string LostUpdateReport::add(const StepResult& result) {
   if (warned_ || !worst || worst->share() < 0.5) return {};
   warned_ = true;
   return "step " + std::to_string(result.step) + ": rounding to nearest loses " + std::to_string(worst->lost) + " of " +
-         std::to_string(worst->moving) + " updates of '" + worst->variable + "' (" + percent(worst->share()) +
+         std::to_string(worst->moving) + " updates of '" + worst->variable + "' (" + percent_text(worst->share()) +
          "): they are below half the spacing of " + name_of(worst->dtype) +
          " at their weights. Momentum makes updates larger, stochastic rounding keeps small ones on average, float32 "
          "parameters are spaced more finely";
@@ -40,10 +35,12 @@ std::vector<std::string> LostUpdateReport::lines() const {
   for (const LostUpdateTotals& t : totals_) width = std::max(width, t.variable.size());
   std::vector<std::string> all;
   for (const LostUpdateTotals& t : totals_)
-    all.push_back(
-        t.variable + std::string(width - t.variable.size(), ' ') + "  " + name_of(t.dtype) + "  " + percent(t.share()) +
-        " of " + std::to_string(t.moving) + (t.stochastic ? " updates would be lost by nearest" : " updates are lost") +
-        (t.lost ? ", at most " + percent(t.largest_share) + " (step " + std::to_string(t.largest_step) + ")" : ""));
+    all.push_back(t.variable + std::string(width - t.variable.size(), ' ') + "  " + name_of(t.dtype) + "  " +
+                  percent_text(t.share()) + " of " + std::to_string(t.moving) +
+                  (t.stochastic ? " updates would be lost by nearest" : " updates are lost") +
+                  (t.lost
+                       ? ", at most " + percent_text(t.largest_share) + " (step " + std::to_string(t.largest_step) + ")"
+                       : ""));
   return all;
 }
 

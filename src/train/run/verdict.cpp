@@ -47,8 +47,6 @@ FirstNonfinite nonfinite_in(const StepResult& step, const Trainer& trainer) {
   return {};
 }
 
-std::string percent_of(double share) { return fixed_places(100 * share, 1) + " %"; }
-
 TrainingOutcome without_success(double loss, double guessing) {
   return loss > kFarAbove * guessing ? TrainingOutcome::kWorseThanGuessing : TrainingOutcome::kAtChance;
 }
@@ -57,7 +55,7 @@ Verdict by_evaluation(const Evaluation& e, int64_t classes, const std::string& l
   const int64_t needed = beyond_guessing(e.images, classes);
   const std::string right = std::to_string(e.correct) + " of " + std::to_string(e.images) + " test " +
                             (e.input == NetworkInput::Kind::kImage ? "images" : "samples") + " are right (" +
-                            percent_of(e.accuracy()) + ")";
+                            percent_text(e.accuracy()) + ")";
   if (needed > e.images) return {TrainingOutcome::kUnclear, {}, right + "; so few cannot be told from guessing" + loss};
   return {
       e.correct >= needed ? TrainingOutcome::kTrains : without_success(e.loss, std::log(static_cast<double>(classes))),

@@ -8,6 +8,7 @@
 #include "softamp/engine/program.h"
 #include "softamp/report/tensor_text.h"
 #include "src/files/output_file.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 
 namespace softamp::train_detail {
@@ -76,7 +77,7 @@ void WatchedTensors::add(Trainer& trainer, const std::string& name, const char* 
     for (const Graph* graph : {&trainer.gradient_graph(), &trainer.update_graph()})
       for (const Node& node : graph->nodes())
         if (computed(*graph, node.name)) nearest.offer(node.name);
-    throw std::invalid_argument("'" + graph_detail::printable(name) + "' is to be " + what +
+    throw std::invalid_argument("'" + files::excerpt(name) + "' is to be " + what +
                                 "; expected a tensor that a step computes, NODE or NODE:PORT" + nearest.text());
   }
   const Graph& graph = gradient ? trainer.gradient_graph() : trainer.update_graph();

@@ -10,7 +10,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "softamp/train/network_file.h"
-#include "src/graph/nearest_name.h"
+#include "src/files/printable.h"
 #include "src/report/comma_list.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/train/settings/settings_fields.h"
@@ -42,13 +42,13 @@ class Checker {
       if (known[i] == value) return;
       list += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + known[i];
     }
-    note(key, "is '" + graph_detail::printable(value) + "'; expected " + list);
+    note(key, "is '" + files::excerpt(value) + "'; expected " + list);
   }
   void dtype(const char* key, const std::optional<std::string>& value) {
     if (!value) return;
     const std::optional<DType> parsed = parse_dtype(*value);
     if (!parsed || *parsed > DType::kFloat32)
-      note(key, "is '" + graph_detail::printable(*value) + "'; expected float16, bfloat16 or float32");
+      note(key, "is '" + files::excerpt(*value) + "'; expected float16, bfloat16 or float32");
   }
   /// Checks a value with the parser of another part.
   template <class Read>

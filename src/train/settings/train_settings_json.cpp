@@ -10,6 +10,7 @@
 #include "softamp/engine/float_environment.h"
 #include "softamp/train/network_file.h"
 #include "softamp/train/train_settings.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/read_json.h"
 #include "src/train/settings/settings_fields.h"
@@ -17,7 +18,7 @@
 namespace softamp {
 namespace {
 
-using graph_detail::printable;
+using files::excerpt;
 using train_detail::for_each_setting;
 using Json = nlohmann::ordered_json;
 
@@ -47,7 +48,7 @@ class SettingsText {
   SettingsText(std::string_view text, std::string_view place)
       : place_(place), json_(read_json(text, place_, {kMostWrittenBytes, 8})) {
     if (!json_.is_object())
-      throw std::invalid_argument(place_ + ": expected a JSON object of settings, found " + printable(json_.dump()));
+      throw std::invalid_argument(place_ + ": expected a JSON object of settings, found " + excerpt(json_.dump()));
     const std::vector<size_t> lines = key_lines(text);
     for (const auto& [key, value] : json_.items()) lines_.emplace_back(key, lines.at(lines_.size()));
   }
@@ -57,7 +58,7 @@ class SettingsText {
     std::string line;
     for (const auto& [known, number] : lines_)
       if (known == key) line = "line " + std::to_string(number) + ": ";
-    throw std::invalid_argument(place_ + ": " + line + "'" + printable(key) + "' " + what);
+    throw std::invalid_argument(place_ + ": " + line + "'" + excerpt(key) + "' " + what);
   }
 
  private:
@@ -67,7 +68,7 @@ class SettingsText {
 };
 
 [[noreturn]] void wrong_type(const SettingsText& text, const char* key, const Json& value, const char* expected) {
-  text.refuse(key, "is " + printable(value.dump()) + "; expected " + expected);
+  text.refuse(key, "is " + excerpt(value.dump()) + "; expected " + expected);
 }
 
 void read(const SettingsText& text, const char* key, const Json& value, std::string& out) {
@@ -283,7 +284,7 @@ std::string train_detail::difference_that_decides(const std::string& asked, cons
     if (key == "network" && is_network_file(x) && is_network_file(y)) return;  // their contents are compared
     const bool length = key == "epochs" || key == "steps";
     if (x != y && (!free_to_differ(key) || (length && ends_with_the_run)))
-      text += (text.empty() ? "'" : ", '") + key + "' is " + printable(x.dump()) + " and was " + printable(y.dump());
+      text += (text.empty() ? "'" : ", '") + key + "' is " + excerpt(x.dump()) + " and was " + excerpt(y.dump());
   };
   for (const auto& [key, value] : a.items()) add(key, value, b.value(key, Json()));
   for (const auto& [key, value] : b.items())

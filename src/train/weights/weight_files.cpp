@@ -8,6 +8,7 @@
 
 #include "softamp/data/npz.h"
 #include "softamp/train/checkpoint.h"
+#include "src/files/printable.h"
 #include "src/graph/nearest_name.h"
 #include "src/report/numbers/decimal_text.h"
 #include "src/tensor/npy_types.h"
@@ -66,7 +67,7 @@ void check_names(const std::vector<std::string>& names, const std::vector<Variab
       nearest.offer(v.name);
     }
     if (!known)
-      refuse_weights(file, "array '" + graph_detail::printable(name) + "' is no variable of the network" +
+      refuse_weights(file, "array '" + files::excerpt(name) + "' is no variable of the network" +
                                (nearest.best().empty() ? "; --write-initial writes those that there are"
                                                        : ". Did you mean '" + nearest.best() + "'?"));
   }

@@ -1,5 +1,7 @@
 // NVFP4, FP8 by blocks and their layouts: known lines of TransformerEngine, torchao, DeepSeek and DeepGEMM.
 #include <gtest/gtest.h>
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_real_distribution.hpp>
 
 #include <cmath>
 #include <string>
@@ -216,12 +218,12 @@ TEST(Nvfp4, RowsOfTilesAreAddedAsATree) {
   Nvfp4Rules rules;
   rules.four_over_six = FourOverSix::kMae;
   const Nvfp4Tensor tensor = nvfp4_tensor(single(8), rules);
-  uint64_t state = 1;
-  const auto next = [&] { return (state = state * 6364136223846793005u + 1442695040888963407u) >> 40; };
+  boost::random::mt19937 random(1);
+  boost::random::uniform_real_distribution<double> within(-4, 4);
   int wider = 0, orders = 0;
   for (int tile = 0; tile < 300; ++tile) {
     std::vector<uint32_t> x(256);
-    for (uint32_t& v : x) v = single((static_cast<double>(next()) - 0x1p23) / 0x1p21);
+    for (uint32_t& v : x) v = single(within(random));
     const uint32_t amax = greatest_magnitude(x.data(), 256);
     const float base = __builtin_bit_cast(float, amax) / 6 * 192;  // S = 1536 / 8
     const auto scale = [](float d) {

@@ -7,6 +7,8 @@
 #include "softamp/tensor/tensor.h"
 #include "src/data/archive.h"
 
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_real_distribution.hpp>
 #include <cmath>
 #include <cstring>
 
@@ -23,10 +25,10 @@ class Evaluate : public RewriteVerb {
     save_npy(Tensor::from_values(DType::kFloat32, shape, values), file(name));
   }
   void save_drawn(const std::string& name, const Shape& shape) const {
-    uint32_t state = 7;
+    boost::random::mt19937 random(7);
+    boost::random::uniform_real_distribution<double> within(-2, 2);
     std::vector<double> values(static_cast<size_t>(shape.elements()));
-    for (double& v : values)
-      v = static_cast<double>(static_cast<int32_t>(state = state * 1664525u + 1013904223u)) * 0x1p-30;
+    for (double& v : values) v = within(random);
     save(name, shape, values);
   }
   json rows(const std::string& arguments) { return report(arguments + " --quiet")["nodes"]; }

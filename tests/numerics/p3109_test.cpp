@@ -66,6 +66,7 @@ TEST(P3109, ProjectionsAsGfloatHasThem) {
   EXPECT_EQ(projected(f, -1e300, Saturation::kNone), 0xFFu);
   EXPECT_EQ(projected(f, 1e9, Saturation::kNone, RoundingPolicy::ieee(RoundingMode::kTowardZero)), 0x7Eu);
   EXPECT_EQ(projected(f, -1e9, Saturation::kNone, RoundingPolicy::ieee(RoundingMode::kUp)), 0xFEu);
+  EXPECT_EQ(projected(f, 1e9, Saturation::kNone, RoundingPolicy::ieee(RoundingMode::kDown)), 0x7Eu);
   EXPECT_EQ(projected(f, -1e9, Saturation::kNone, RoundingPolicy::ieee(RoundingMode::kDown)), 0xFFu);
   const Format finite = named("Binary8p4sf");
   EXPECT_EQ(projected(finite, INFINITY, Saturation::kNone), 0x7Fu);

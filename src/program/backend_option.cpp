@@ -2,6 +2,8 @@
 
 #include "src/program/description/words.h"
 
+#include <CLI/CLI.hpp>
+
 namespace softamp::program {
 
 void offer_backends(CLI::App& app) { offer(app, "--backend", backend_names()); }

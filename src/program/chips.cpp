@@ -3,6 +3,9 @@
 
 #include "softamp/report/number_text.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 namespace softamp::program {

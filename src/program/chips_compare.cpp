@@ -5,6 +5,8 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/report/number_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include <ostream>
 
 namespace softamp::program {

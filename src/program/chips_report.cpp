@@ -2,6 +2,8 @@
 
 #include "softamp/report/number_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include <ostream>
 
 #include "src/report/csv_cell.h"

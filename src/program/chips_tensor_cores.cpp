@@ -1,4 +1,5 @@
 // The tensor cores in `softamp chips`.
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "softamp/report/number_text.h"

@@ -7,6 +7,9 @@
 #include "softamp/report/tensor_text.h"
 #include "src/tensor/npy_types.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <iostream>

@@ -5,6 +5,8 @@
 #include "src/report/numbers/dyadic.h"
 #include "src/text/lower_case.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 
 namespace softamp::program {

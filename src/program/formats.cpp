@@ -10,6 +10,9 @@
 #include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <iomanip>
 #include <iostream>

@@ -11,6 +11,8 @@
 #include "softamp/report/names.h"
 #include "src/report/reason.h"
 
+#include <CLI/CLI.hpp>
+
 #include <unistd.h>
 
 #include <array>

@@ -6,6 +6,8 @@
 #include "softamp/graph/operation.h"
 #include "softamp/train/network_file.h"
 
+#include <CLI/CLI.hpp>
+
 #include <iostream>
 
 namespace softamp::program {

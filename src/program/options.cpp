@@ -2,11 +2,19 @@
 
 #include "softamp/numerics/convert.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 #include "src/files/printable.h"
 
 namespace softamp::program {
+
+CLI::Option* add_text(CLI::App& app, const std::string& name, std::function<void(const std::string&)> take,
+                      const std::string& description, const std::string& value) {
+  return app.add_option_function(name, take, description)->type_name(value);
+}
 
 void RoundingOptions::add_rounding(CLI::App& app) {
   add_word(app, "--rounding", mode, rounding_from_name,

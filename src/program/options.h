@@ -8,9 +8,10 @@
 #include "softamp/report/names.h"
 #include "src/report/rounding_choice.h"
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -19,25 +20,27 @@ namespace softamp::program {
 
 using Json = nlohmann::ordered_json;
 
+/// An option whose value, shown as `value` in the help, is passed to `take`.
+CLI::Option* add_text(CLI::App& app, const std::string& name, std::function<void(const std::string&)> take,
+                      const std::string& description, const std::string& value);
+
 /// An option whose value is a whole number in [least, greatest].
 template <typename T>
 CLI::Option* add_whole(CLI::App& app, const std::string& name, T& target, uint64_t least, uint64_t greatest,
                        const std::string& description) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&target, name, least, greatest](const std::string& text) {
-            target = static_cast<T>(parse_whole(name, text, least, greatest));
-          },
-          description)
-      ->type_name("N");
+  return add_text(
+      app, name,
+      [&target, name, least, greatest](const std::string& text) {
+        target = static_cast<T>(parse_whole(name, text, least, greatest));
+      },
+      description, "N");
 }
 
 /// An option whose value is a word that `parse` understands; `parse` throws UnknownName.
 template <typename T, typename Parse>
 CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse parse, const std::string& description) {
-  CLI::Option* option = app.add_option_function<std::string>(
-      name,
+  CLI::Option* option = add_text(
+      app, name,
       [&target, name, parse](const std::string& text) {
         try {
           target = parse(text);
@@ -45,9 +48,9 @@ CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse p
           throw UsageError(name + ": " + e.what());
         }
       },
-      description);
+      description, "WORD");
   offer(app, name, names_of_all<T>);
-  return option->type_name("WORD");
+  return option;
 }
 
 /// The values of the options about rounding, and the seed of their random bits [=0].

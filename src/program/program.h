@@ -3,9 +3,8 @@
 // A verb writes its result to standard output and everything else (progress, reports, errors) to standard error.
 #pragma once
 
+#include "src/program/cli.h"
 #include "src/program/usage.h"
-
-#include <CLI/CLI.hpp>
 
 #include <functional>
 

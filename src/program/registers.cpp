@@ -8,6 +8,9 @@
 #include "src/files/machine_memory.h"
 #include "src/report/read_json.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <unistd.h>
 
 #include <iostream>

@@ -4,6 +4,9 @@
 #include "softamp/data/images.h"
 #include "softamp/report/interrupt.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 #include "src/report/progress.h"

@@ -3,6 +3,8 @@
 #include "softamp/data/images.h"
 #include "softamp/report/interrupt.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <filesystem>

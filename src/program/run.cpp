@@ -21,6 +21,9 @@
 #include "src/report/progress.h"
 #include "src/report/read_json.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <iostream>

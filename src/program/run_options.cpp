@@ -6,6 +6,9 @@
 #include "src/report/comma_list.h"
 #include "src/report/read_json.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>

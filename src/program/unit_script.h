@@ -5,6 +5,8 @@
 
 #include "softamp/numerics/unit.h"
 
+#include <nlohmann/json.hpp>
+
 #include <string>
 #include <vector>
 

@@ -6,6 +6,8 @@
 #include "softamp/numerics/random.h"
 #include "softamp/report/exception.h"
 
+#include <CLI/CLI.hpp>
+
 #include <unistd.h>
 
 #include <algorithm>

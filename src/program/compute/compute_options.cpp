@@ -4,6 +4,8 @@
 #include "src/program/unit_script.h"
 #include "src/report/comma_list.h"
 
+#include <CLI/CLI.hpp>
+
 namespace softamp::program {
 namespace {
 

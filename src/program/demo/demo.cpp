@@ -3,6 +3,8 @@
 #include "src/program/options.h"
 #include "src/program/program.h"
 
+#include <CLI/CLI.hpp>
+
 #include <iostream>
 #include <limits>
 

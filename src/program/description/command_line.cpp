@@ -2,6 +2,8 @@
 
 #include "src/program/description/words.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <string_view>
 

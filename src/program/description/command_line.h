@@ -2,7 +2,7 @@
 // and of the completions.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "src/program/cli.h"
 
 #include <string>
 #include <vector>

@@ -6,6 +6,8 @@
 
 #include "softamp/report/names.h"
 
+#include <CLI/CLI.hpp>
+
 #include <iostream>
 #include <memory>
 #include <utility>

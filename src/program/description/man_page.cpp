@@ -3,6 +3,8 @@
 #include "src/program/program.h"
 #include "src/text/joined.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <iostream>

@@ -3,6 +3,8 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/report/chip_table.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <map>
 #include <stdexcept>

@@ -6,8 +6,7 @@
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/report/names.h"
-
-#include <CLI/CLI.hpp>
+#include "src/program/cli.h"
 
 #include <functional>
 #include <optional>

@@ -5,6 +5,8 @@
 #include "src/report/numbers/decimal_text.h"
 #include "src/text/columns.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <ostream>
 

@@ -9,6 +9,9 @@
 #include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 #include <vector>
 

@@ -4,6 +4,8 @@
 
 #include "softamp/numerics/convert.h"
 
+#include <nlohmann/json.hpp>
+
 #include <ostream>
 
 #include "src/report/numbers/decimal_text.h"

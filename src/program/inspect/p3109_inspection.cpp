@@ -3,6 +3,8 @@
 #include "src/program/format_choice.h"
 #include "src/text/hexadecimal.h"
 
+#include <nlohmann/json.hpp>
+
 #include <iomanip>
 #include <ostream>
 

@@ -1,6 +1,7 @@
 // The table of `softamp rewrite --evaluate` as text, CSV and JSON.
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "src/program/options.h"
 #include "src/program/rewrite/evaluate.h"

@@ -1,5 +1,7 @@
 #include "src/program/rewrite/mechanism_options.h"
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <iostream>
 #include <stdexcept>

@@ -6,6 +6,9 @@
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/rewrite/rewrite_options.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <iostream>
 #include <map>

@@ -3,6 +3,9 @@
 #include "src/program/options.h"
 #include "src/program/rewrite/mechanism_options.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <charconv>
 #include <limits>
 

@@ -8,6 +8,8 @@
 #include "softamp/report/number_text.h"
 #include "src/files/run_files.h"
 
+#include <CLI/CLI.hpp>
+
 #include <csignal>
 #include <iostream>
 #include <sstream>

@@ -10,6 +10,8 @@
 #include "softamp/numerics/status.h"
 #include "softamp/tensor/chip_round.h"
 
+#include <nlohmann/json.hpp>
+
 #include <optional>
 #include <string>
 #include <utility>

@@ -5,6 +5,8 @@
 #include "softamp/report/number_text.h"
 #include "src/report/progress.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cmath>
 #include <iostream>
 

@@ -5,6 +5,9 @@
 #include "softamp/report/number_text.h"
 #include "src/report/progress.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <iostream>

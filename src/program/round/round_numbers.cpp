@@ -4,6 +4,9 @@
 
 #include "src/report/progress.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 namespace softamp::program {

@@ -2,6 +2,8 @@
 
 #include "softamp/report/interrupt.h"
 
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 namespace softamp::program {

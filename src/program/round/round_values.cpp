@@ -6,6 +6,8 @@
 #include "src/report/progress.h"
 #include "src/text/hexadecimal.h"
 
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 namespace softamp::program {

@@ -5,6 +5,9 @@
 #include "src/program/selftest/selftest_backend.h"
 #include "src/program/selftest/selftest_checks.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <iostream>
 
 namespace softamp::program {

@@ -5,6 +5,8 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/train/trainer.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <cstring>
 #include <iterator>

@@ -14,6 +14,9 @@
 #include "src/files/run_files.h"
 #include "src/train/settings/settings_fields.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -1,5 +1,7 @@
 #include "src/program/study/study_commands.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 
 #include "src/report/read_json.h"

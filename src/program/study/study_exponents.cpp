@@ -1,5 +1,7 @@
 #include "src/program/study/study_exponents.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 

@@ -7,6 +7,8 @@
 #include "src/report/comma_list.h"
 #include "src/report/read_json.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <limits>
 

@@ -18,6 +18,8 @@
 #include "src/train/json_number.h"
 #include "src/train/run/run_data.h"
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <limits>
 #include <thread>

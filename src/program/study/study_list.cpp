@@ -4,6 +4,8 @@
 #include "src/report/read_json.h"
 #include "src/text/joined.h"
 
+#include <nlohmann/json.hpp>
+
 #include <ostream>
 #include <utility>
 

@@ -5,6 +5,8 @@
 #include "softamp/numerics/format.h"
 #include "softamp/report/number_text.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

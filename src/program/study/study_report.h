@@ -5,6 +5,8 @@
 
 #include "softamp/report/plot.h"
 
+#include <nlohmann/json.hpp>
+
 #include <array>
 #include <iosfwd>
 

@@ -12,6 +12,9 @@
 #include "src/report/comma_list.h"
 #include "src/report/progress.h"
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
 #include <csignal>
 #include <iostream>
 #include <limits>

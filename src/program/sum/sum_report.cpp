@@ -6,6 +6,7 @@
 #include "src/report/numbers/dyadic.h"
 
 #include <boost/multiprecision/cpp_dec_float.hpp>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <iomanip>

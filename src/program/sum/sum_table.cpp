@@ -6,6 +6,8 @@
 #include "src/report/numbers/decimal_text.h"
 #include "src/text/columns.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

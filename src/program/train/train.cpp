@@ -6,6 +6,8 @@
 #include "src/program/train/shared_train.h"
 #include "src/program/train/train_options.h"
 
+#include <CLI/CLI.hpp>
+
 #include <utility>
 
 #include "softamp/train/models.h"

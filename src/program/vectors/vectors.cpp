@@ -3,6 +3,7 @@
 #include "src/program/vectors/vector_cases.h"
 
 #include <oneapi/tbb/parallel_for.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iostream>

@@ -34,6 +34,7 @@ function(softamp_instruction_sets sources_variable)
     list(FILTER of_this_set INCLUDE REGEX "_${set}\\.cpp$")
     if(supported)
       set_property(SOURCE ${of_this_set} APPEND PROPERTY COMPILE_OPTIONS ${${set}_flags})
+      set_property(SOURCE ${of_this_set} PROPERTY SKIP_PRECOMPILE_HEADERS ON)  # which were compiled without the flags
       target_compile_definitions(softamp_instruction_sets INTERFACE SOFTAMP_HAS_${upper}=1)
     elseif(of_this_set)
       list(REMOVE_ITEM sources ${of_this_set})

@@ -117,7 +117,7 @@ class Job {
         b_(k_ * extent),
         out_(extent * extent) {
     std::vector<float> normal(2 * a_.size());
-    fill_normal<float>(normal);
+    bench::fill_normal<float>(normal);
     for (size_t i = 0; i < a_.size(); ++i) {
       a_[i] = code(subject.rules.a, normal[2 * i]);
       b_[i] = code(subject.rules.b, normal[2 * i + 1] * 0.125f);

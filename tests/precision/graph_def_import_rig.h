@@ -2,11 +2,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <boost/random/mersenne_twister.hpp>
-#include <boost/random/uniform_int_distribution.hpp>
 
 #include <cmath>
 #include <map>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,9 +22,8 @@ using Values = std::map<std::string, Tensor>;
 /// Numbers that look random, the same for the same seed: multiples of 2^-6 in [-4, 4).
 inline Tensor drawn_tensor(DType dtype, const Shape& shape, uint32_t seed) {
   std::vector<double> values(static_cast<size_t>(shape.elements()));
-  boost::random::mt19937 random(seed);
-  boost::random::uniform_int_distribution<int> whole(-256, 255);
-  for (double& v : values) v = whole(random) / 64.0;
+  std::linear_congruential_engine<uint32_t, 1664525u, 1013904223u, 0> random(seed * 2654435761u + 12345);
+  for (double& v : values) v = static_cast<double>(static_cast<int32_t>(random()) >> 23) / 64;
   return Tensor::from_values(dtype, shape, values);
 }
 

@@ -39,7 +39,7 @@ std::string text_of(const Fields& fields) {
 
 TEST(JsonFields, AreTheListedOnes) {
   const TemporaryFolder folder;
-  std::istringstream list(read_text(SOFTAMP_SOURCE_DIR "/tests/program/json_fields.txt"));
+  std::istringstream list(read_text(SOFTAMP_SOURCE_DIR "/tests/program/json/json_fields.txt"));
   std::vector<std::pair<std::string, std::string>> expected;  // a command, and its fields
   std::string line;
   while (std::getline(list, line)) {

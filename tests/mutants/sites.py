@@ -279,7 +279,8 @@ def sources():
                 yield name
 
 
-def all_sites():
+def all_sites(folders=()):
+    """Those of all sources, or of the ones below these folders."""
     files = list(sources())
     following = named_values((ROOT / file).read_text() for file in files)
-    return [site for file in files for site in Finder(file, following).sites()]
+    return [site for file in files if not folders or file.startswith(tuple(folders)) for site in Finder(file, following).sites()]

@@ -22,7 +22,7 @@ def folder_of(file):
 
 def drawn(count, seed, folders=()):
     """`count` sites, of each folder a share by its number of sites; those of one statement that cross each other are not both drawn."""
-    sites = [site for site in all_sites() if not folders or site.file.startswith(tuple(folders))]
+    sites = all_sites(folders)
     random.Random(seed).shuffle(sites)
     taken, chosen = {}, []
     for site in sites:

@@ -38,6 +38,7 @@ MISFITS = [
     ("a field that is missing", {"why": None}, 1, "missing ['why']"),
     ("an order that is not known", {"order": "sideways"}, 1, "expected forwards or backwards"),
     ("a signal that no trap is", {"signal": "SIGINT"}, 1, "expected SIGILL or SIGSEGV"),
+    ("an instruction set that is not known", {"instruction_set": "avx9"}, 1, "expected avx512f"),
     ("a bug that is caught", {}, 0, "caught by Status.MergesInAnyOrder"),
 ]
 # id, changes to the good bug, what the line of this bug must say; all are run together

@@ -26,6 +26,8 @@ A table bugs/*.json is a list of objects:
     compile_error  optional: the bug must not compile, and this text is in what the compiler says
     order          optional: "backwards", the order in which the serial grid runs blocks and threads [=forwards]
     signal         optional: the kernel must end the program by it: SIGILL (a trap), SIGSEGV
+    instruction_set  optional: avx512f; the bug is left out where the processor lacks it, and so are those of sources that are
+                   compiled for such a set alone
 
 Here stands what has a story: several places, an algorithm that is almost right, an order, a barrier, a file. What changes
 one operator, constant or statement is made by a generator of mutants.

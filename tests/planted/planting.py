@@ -55,6 +55,8 @@ def catches(workshop, plan, bug):
     """Plants the bug and returns what caught it."""
     name = bug.id
     workshop.put(name, *bug.changed)
+    if lacking := workshop.lacking(bug):
+        return f"left out: this processor has no {', '.join(lacking)}"
     if bug.compile_error:
         try:
             workshop.compile(name, bug.tester, ROOT / bug.tester, ["-fsyntax-only"])

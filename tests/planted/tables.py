@@ -8,7 +8,7 @@ import re
 from anchors import defining, files, mutated
 from texts import Wrong, closure, file_of_tests, is_parity, runs_the_command
 
-CHOICES = {"order": ("forwards", "backwards"), "signal": ("", "SIGILL", "SIGSEGV")}
+CHOICES = {"order": ("forwards", "backwards"), "signal": ("", "SIGILL", "SIGSEGV"), "instruction_set": ("", "avx512f")}
 COMPILED = (".cpp", ".cu")
 FEW = 4  # so many sources that include a changed header are all compiled
 PARITY = "tests/serial_grid/parity.cpp"
@@ -30,6 +30,7 @@ class Bug:
     compile_error: str = ""
     order: str = "forwards"
     signal: str = ""
+    instruction_set: str = ""
 
     @property
     def filter(self):

@@ -1,5 +1,6 @@
 """Compiles and links tests in a temporary folder, against the repository with one file changed, and runs them."""
 
+import functools
 import itertools
 import json
 import os
@@ -67,6 +68,13 @@ def of_repository(paths):
     return [str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)]
 
 
+@functools.cache
+def processor_sets():
+    """What this processor has, by the names of the compiler's options."""
+    said = pathlib.Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
+    return {word.replace("_", "") for line in said.splitlines() if line.startswith("flags") for word in line.split()}
+
+
 class Workshop:
     def __init__(self, folder, options):
         self.folder = pathlib.Path(folder)
@@ -98,6 +106,13 @@ class Workshop:
         if sources and not known:
             raise Wrong(f"the build does not compile {', '.join(sources)}")
         return known
+
+    def lacking(self, bug):
+        """The instruction sets without which nothing runs what the bug changes, and that this processor lacks."""
+        needed = {bug.instruction_set} - {""}
+        sets = [{word[2:] for word in self.units[source].sets} for source in bug.sources if source in self.units]
+        needed |= set.intersection(*sets) if sets else set()
+        return sorted(name for name in needed if name.startswith("avx512") and name not in processor_sets())
 
     def execute(self, command, until=None, settings=()):
         """Runs a command to its end, or to the first line of which until(line) holds: exit code, output, that line.

@@ -56,7 +56,8 @@ class Bug:
         own = [self.file] if self.file.endswith(COMPILED) else []
         if self.used_by or own:
             return sorted({*own, *(source for name in self.used_by for source in defining(name, COMPILED))})
-        users = [name for name in files() if name.endswith(COMPILED) and self.file in closure(name)]
+        users = [name for name in files() if name.endswith(COMPILED) and self.file in closure(name)
+                 and (not name.startswith("src/program/") or runs_the_command(self.tester))]
         if len(users) <= FEW:
             return users
         if self.file in closure(self.tester):

@@ -11,7 +11,7 @@ NO_NAMES = {"if", "for", "while", "switch", "catch", "return", "sizeof", "aligno
 BEFORE_BODY = {"const", "noexcept", "override", "final", "mutable", "volatile", "&", "&&", "try"}
 # What follows the braces of an initializer, or those of a class.
 CONTINUES = {";", ",", ")", "(", ".", "[", "{", "?", "|"}
-SCOPES = {"namespace", "class", "struct", "union", "enum", "extern"}
+SCOPES = {"namespace", "class", "struct", "union", "extern"}
 
 
 class Function(NamedTuple):
@@ -48,7 +48,7 @@ class Source:
             if text == ";":
                 self._add(classes, self._declared(start, index), start, index)
                 start = index + 1
-            elif text in (":",) and self.tokens[index - 1].text in ("public", "private", "protected"):
+            elif text == ":" and self.tokens[index - 1].text in ("public", "private", "protected"):
                 start = index + 1
             elif text in "([" and self.partners[index]:
                 index = self.partners[index]
@@ -107,8 +107,6 @@ class Source:
             return None
         if words[0] in ("namespace", "extern"):
             return ()
-        if words[0] == "enum":
-            return None
         names = []
         for word in words[1:]:
             if word in (":", "final", "<"):

@@ -86,12 +86,10 @@ enum Operator {
   kMinus,
   kTimes,
   kOver,
-  kModulo,
   kLeft,
   kRight,
   kAnd,
   kOr,
-  kXor,
   kLess,
   kLessEqual,
   kGreater,
@@ -110,23 +108,21 @@ struct Left {
 };
 
 template <Operator kOther, class A, class B>
-requires(kOther == kPlus || kOther == kMinus || kOther == kTimes || kOther == kOver || kOther == kModulo)
+requires(kOther == kPlus || kOther == kMinus || kOther == kTimes || kOther == kOver)
     [[gnu::always_inline]] constexpr auto applied(A&& a, B&& b) {
   if constexpr (kOther == kPlus) return a + b;
   if constexpr (kOther == kMinus) return a - b;
   if constexpr (kOther == kTimes) return a * b;
   if constexpr (kOther == kOver) return a / b;
-  if constexpr (kOther == kModulo) return a % b;
 }
 
 template <Operator kOther, class A, class B>
-requires(kOther == kLeft || kOther == kRight || kOther == kAnd || kOther == kOr || kOther == kXor)
+requires(kOther == kLeft || kOther == kRight || kOther == kAnd || kOther == kOr)
     [[gnu::always_inline]] constexpr auto applied(A&& a, B&& b) {
   if constexpr (kOther == kLeft) return a << b;
   if constexpr (kOther == kRight) return a >> b;
   if constexpr (kOther == kAnd) return a & b;
   if constexpr (kOther == kOr) return a | b;
-  if constexpr (kOther == kXor) return a ^ b;
 }
 
 template <Operator kOther, class A, class B>

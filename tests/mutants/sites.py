@@ -8,13 +8,14 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/code"))
 from functions import Source  # noqa: E402
+from tokens import OPENING  # noqa: E402
 
 FOLDERS = ("include/softamp", "src", "emu")
 # What no test of C++ runs: the module of Python, and what stands for packages.
 LEFT_OUT = ("src/python/", "src/minimal/packages/")
 
-NAMES = {"+": "kPlus", "-": "kMinus", "*": "kTimes", "/": "kOver", "%": "kModulo", "<<": "kLeft", ">>": "kRight", "&": "kAnd",
-         "|": "kOr", "^": "kXor", "<": "kLess", "<=": "kLessEqual", ">": "kGreater", ">=": "kGreaterEqual", "==": "kEqual",
+NAMES = {"+": "kPlus", "-": "kMinus", "*": "kTimes", "/": "kOver", "<<": "kLeft", ">>": "kRight", "&": "kAnd",
+         "|": "kOr", "<": "kLess", "<=": "kLessEqual", ">": "kGreater", ">=": "kGreaterEqual", "==": "kEqual",
          "!=": "kUnequal"}
 OTHERS = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "|", "<": "<=",
           "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
@@ -264,7 +265,7 @@ class Finder:
         while at < end:
             text = self.tokens[at].text
             if text in "([" and self.partners[at]:
-                yield text + {"(": ")", "[": "]"}[text]
+                yield text + OPENING[text]
                 at = self.partners[at]
             else:
                 yield text

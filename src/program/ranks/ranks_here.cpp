@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kMostWait = 200ms;                   ///< for ranks that are not there yet, before a verb begins
+constexpr auto kMostWait = 1s;                      ///< for ranks that do not run softamp yet, before a verb begins
 constexpr std::chrono::milliseconds kTelling{500};  ///< that others have to tell of trouble before this process ends
 constexpr std::chrono::milliseconds kPause{50};     ///< between two looks
 constexpr auto kAbsent = 10s;  ///< after which a rank that was not seen has been there and has ended
@@ -161,7 +161,9 @@ bool ranks_agree(const Launched& launched) {
       if (tells) throw UsageError(trouble);
       return false;
     }
-    if (ranks.all_seen() || Clock::now() >= until) return true;
+    // A script that has not come to its softamp yet is waited for, too.
+    const bool all_run = std::all_of(all.begin(), all.end(), [](const RankHere& r) { return r.is_softamp(); });
+    if ((ranks.all_seen() && all_run) || Clock::now() >= until) return true;
     std::this_thread::sleep_for(5ms);
   }
 }

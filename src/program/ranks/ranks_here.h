@@ -54,8 +54,8 @@ class RanksHere {
   inline static std::map<int, int> seen_;  ///< the process of each rank, as long as this process has looked
 };
 
-/// Before a verb begins: throws UsageError where one rank trains and another one does not. Waits 200 ms at most for
-/// those that are not there yet. Where another rank tells it: returns false half a second later, so that it is told
+/// Before a verb begins: throws UsageError where one rank trains and another one does not. Waits a second at
+/// most for those that do not run softamp yet. Where another rank tells it: returns false half a second later, so that it is told
 /// before the launcher ends all.
 bool ranks_agree(const Launched& launched);
 

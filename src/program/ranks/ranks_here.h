@@ -55,8 +55,8 @@ class RanksHere {
 };
 
 /// Before a verb begins: throws UsageError where one rank trains and another one does not. Waits a second at
-/// most for those that do not run softamp yet. Where another rank tells it: returns false half a second later, so that it is told
-/// before the launcher ends all.
+/// most for those that do not run softamp yet. Where another rank tells it: returns false half a second later, so that
+/// it is told before the launcher ends all.
 bool ranks_agree(const Launched& launched);
 
 /// While it lives, trouble among the ranks ends this process, with its reason on standard error and kUsage: what waits

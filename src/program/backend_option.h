@@ -9,10 +9,10 @@
 namespace softamp::program {
 
 /// Declares the words of --backend, for a verb that adds the option itself.
-void offer_backends(CLI::App& app);
+void offer_backends(const cli::App& app);
 
 /// Adds --backend to a verb: emu, cuda (or gpu) or auto, else UsageError with the nearest. `target` must outlive the
 /// parsing.
-CLI::Option* add_backend(CLI::App& app, std::string& target, const std::string& usual = "emu");
+cli::Option add_backend(const cli::App& app, std::string& target, const std::string& usual = "emu");
 
 }  // namespace softamp::program

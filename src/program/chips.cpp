@@ -3,7 +3,6 @@
 
 #include "softamp/report/number_text.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -57,11 +56,11 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
 }
 
 /// Refuses options that have no effect, and options that contradict each other.
-void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector<Chip>& chips) {
+void check_options(const ChipsOptions& o, const cli::App& app, const std::vector<Chip>& chips) {
   if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
   if (o.tensor_cores)
     for (const char* option : {"NAME", "--compare", "--input", "--word", "--lane", "--format", "--bits"})
-      if (app.get_option(option)->count() > 0)
+      if (app.option(option).count() > 0)
         throw UsageError(std::string(option) + ": expected no --tensor-cores beside it");
   std::string free;
   for (const ChipFacts& f : chip_facts())
@@ -77,7 +76,7 @@ void check_options(const ChipsOptions& o, const CLI::App& app, const std::vector
                      (chips.size() > 1 ? " and the others named" : "") + ": expected one of " + free);
   if (o.compare || !o.inputs.empty()) return;
   for (const char* option : {"--word", "--lane", "--format"})
-    if (app.get_option(option)->count() > 0) throw UsageError(std::string(option) + ": expected --compare beside it");
+    if (app.option(option).count() > 0) throw UsageError(std::string(option) + ": expected --compare beside it");
 }
 
 /// The lane must exist in every chip that packs several values, and there must be such a chip.
@@ -119,7 +118,7 @@ int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm for
   return kSuccess;
 }
 
-int run_chips(const ChipsOptions& o, const CLI::App& app) {
+int run_chips(const ChipsOptions& o, const cli::App& app) {
   const ChipsForm form = o.json ? ChipsForm::kJson : o.csv ? ChipsForm::kCsv : ChipsForm::kText;
   const std::vector<Chip> chips = chosen(o);
   check_options(o, app, chips);
@@ -137,25 +136,25 @@ int run_chips(const ChipsOptions& o, const CLI::App& app) {
 
 }  // namespace
 
-Verb add_chips(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("chips",
-                                         "Chips that round stochastically, side by side, and tensor cores, with the "
-                                         "evidence");
+Verb add_chips(const cli::App& program) {
+  cli::App app = program.add_subcommand("chips",
+                                        "Chips that round stochastically, side by side, and tensor cores, with the "
+                                        "evidence");
   const auto o = std::make_shared<ChipsOptions>();
-  app->add_option("NAME", o->names, "the chips, each once [=all]; a single one: in detail, with all its evidence");
-  app->add_flag("--tensor-cores", o->tensor_cores, "only how tensor cores sum products: models, GPUs, evidence");
-  app->add_flag("--compare", o->compare, "compare the chips' results for the same inputs and the same random word");
-  app->add_option_function<std::vector<std::string>>(
+  app.add_option("NAME", o->names, "the chips, each once [=all]; a single one: in detail, with all its evidence");
+  app.add_flag("--tensor-cores", o->tensor_cores, "only how tensor cores sum products: models, GPUs, evidence");
+  app.add_flag("--compare", o->compare, "compare the chips' results for the same inputs and the same random word");
+  app.add_option_function(
          "--input",
          [o](const std::vector<std::string>& texts) { o->inputs.insert(o->inputs.end(), texts.begin(), texts.end()); },
          "compare: a number, rounded to fp32 first; may be repeated [=sixteen that tell the chips apart]")
-      ->type_name("X")
-      ->allow_extra_args(false);
-  add_whole(*app, "--word", o->word, 0, 0xFFFFFFFF, "compare: the random word, 32 bits [=0x5a5a1234]");
+      .type_name("X")
+      .allow_extra_args(false);
+  add_whole(app, "--word", o->word, 0, 0xFFFFFFFF, "compare: the random word, 32 bits [=0x5a5a1234]");
   add_whole(
-      *app, "--lane", o->lane, 0, 3,
+      app, "--lane", o->lane, 0, 3,
       "compare: the value's lane in a packed result, 0 lowest; no effect on chips that take one word per value [=0]");
-  app->add_option_function<std::vector<std::string>>(
+  app.add_option_function(
          "--format",
          [o](const std::vector<std::string>& names) {
            for (const std::string& name : names) try {
@@ -165,14 +164,14 @@ Verb add_chips(CLI::App& program) {
              }
          },
          "compare: a target, see `softamp formats`; may be repeated [=fp16 and bf16]")
-      ->type_name("WORD")
-      ->allow_extra_args(false);
-  add_whole(*app, "--bits", o->bits, 1, 32, "random bits of the p3109 presets, whose number is free [=8]");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->add_flag("--csv", o->csv, "print comma-separated values; of a comparison, of one format [=fp16]");
-  offer(*app, "NAME", names_of_all<Chip>);
-  offer(*app, "--format", names_of_compute_formats);
-  app->footer(
+      .type_name("WORD")
+      .allow_extra_args(false);
+  add_whole(app, "--bits", o->bits, 1, 32, "random bits of the p3109 presets, whose number is free [=8]");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.add_flag("--csv", o->csv, "print comma-separated values; of a comparison, of one format [=fp16]");
+  offer(app, "NAME", names_of_all<Chip>);
+  offer(app, "--format", names_of_compute_formats);
+  app.footer(
       "Examples:\n"
       "  softamp chips\n"
       "  softamp chips intel_xe\n"
@@ -181,7 +180,7 @@ Verb add_chips(CLI::App& program) {
       "  softamp chips nvidia_sm100 nvidia_sm103 --compare --format e4m3 --lane 1\n"
       "  softamp chips --input 0.1 --input -65519.9 --format fp16\n"
       "  softamp round in.npy out.npy --chip amd_cdna4 --format e4m3 --overflow saturate");
-  return {app, [o, app] { return run_chips(*o, *app); }};
+  return {app, [o, app] { return run_chips(*o, app); }};
 }
 
 }  // namespace softamp::program

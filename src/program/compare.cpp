@@ -7,7 +7,6 @@
 #include "softamp/report/tensor_text.h"
 #include "src/tensor/npy_types.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -126,10 +125,10 @@ int compare_arrays(const CompareOptions& o) {
 
 }  // namespace
 
-Verb add_compare(CLI::App& program) {
-  auto* app =
+Verb add_compare(const cli::App& program) {
+  cli::App app =
       program.add_subcommand("compare", "The first difference between two traces or two .npy arrays, bit for bit.");
-  app->footer(R"(Both files are traces (`softamp run --trace FILE`), or both end in .npy.
+  app.footer(R"(Both files are traces (`softamp run --trace FILE`), or both end in .npy.
 Exit code 0: equal; 1: different; 2: bad input. Traces of two versions of the arithmetic (`softamp --version`) are
 compared as well, and a line on standard error says so.
 
@@ -139,10 +138,10 @@ Example:
   softamp compare a.jsonl b.jsonl
 With --backend cuda the second run uses a GPU.)");
   auto options = std::make_shared<CompareOptions>();
-  app->add_option("A", options->a, "the first file")->required()->type_name("FILE");
-  app->add_option("B", options->b, "the second file")->required()->type_name("FILE");
-  app->add_flag("--bfloat16", options->bfloat16, "arrays of '<u2' hold bfloat16");
-  app->add_flag("--json", options->json, "print a JSON document");
+  app.add_option("A", options->a, "the first file").required().type_name("FILE");
+  app.add_option("B", options->b, "the second file").required().type_name("FILE");
+  app.add_flag("--bfloat16", options->bfloat16, "arrays of '<u2' hold bfloat16");
+  app.add_flag("--json", options->json, "print a JSON document");
   return {app, [options] {
             if (is_array(options->a) != is_array(options->b))
               throw UsageError(options->a + " and " + options->b + ": expected two traces or two .npy files");

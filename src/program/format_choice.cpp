@@ -5,8 +5,6 @@
 #include "src/report/numbers/dyadic.h"
 #include "src/text/lower_case.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 
 namespace softamp::program {
@@ -93,8 +91,8 @@ Words words_of_format_choice() {
   return words;
 }
 
-CLI::Option* add_format_choice(CLI::App& app, FormatChoice& target, const std::string& description) {
-  CLI::Option* option = app.add_option_function<std::string>(
+cli::Option add_format_choice(const cli::App& app, FormatChoice& target, const std::string& description) {
+  cli::Option option = app.add_option_function(
       "--format",
       [&target](const std::string& name) {
         try {
@@ -105,7 +103,7 @@ CLI::Option* add_format_choice(CLI::App& app, FormatChoice& target, const std::s
       },
       description);
   offer(app, "--format", words_of_format_choice);
-  return option->type_name("WORD");
+  return option.type_name("WORD");
 }
 
 std::string value_text(const p3109::Format& f, uint64_t code) {

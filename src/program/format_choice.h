@@ -31,7 +31,7 @@ std::string p3109_name(const p3109::Format& format);
 Words words_of_format_choice();
 
 /// Adds --format, and offers the words of every kind.
-CLI::Option* add_format_choice(CLI::App& app, FormatChoice& target, const std::string& description);
+cli::Option add_format_choice(const cli::App& app, FormatChoice& target, const std::string& description);
 
 /// A value of P3109's as text: to the last digit where it has at most 40, else with an exponent.
 std::string value_text(const p3109::Format& format, uint64_t code);

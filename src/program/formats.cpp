@@ -10,7 +10,6 @@
 #include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
@@ -172,11 +171,11 @@ void print_table(std::ostream& out) {
 
 }  // namespace
 
-Verb add_formats(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("formats", "The formats, their names and limits");
+Verb add_formats(const cli::App& program) {
+  cli::App app = program.add_subcommand("formats", "The formats, their names and limits");
   const auto json = std::make_shared<bool>(false);
-  app->add_flag("--json", *json, "print one JSON document");
-  app->footer("Example:\n  softamp formats --json");
+  app.add_flag("--json", *json, "print one JSON document");
+  app.footer("Example:\n  softamp formats --json");
   return {app, [json] {
             if (*json) {
               Json document;

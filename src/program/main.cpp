@@ -11,8 +11,6 @@
 #include "softamp/report/names.h"
 #include "src/report/reason.h"
 
-#include <CLI/CLI.hpp>
-
 #include <unistd.h>
 
 #include <array>
@@ -23,6 +21,7 @@
 
 namespace {
 
+namespace cli = softamp::program::cli;
 using softamp::program::UsageError;
 using softamp::program::Verb;
 
@@ -60,40 +59,38 @@ Examples:
 `softamp VERB --help` explains each verb.)";
 
 /// Refuses options that the verb does not have, before any other error, with the nearest that it has.
-void check_option_names(const CLI::App& verb, const std::vector<std::string>& arguments) {
+void check_option_names(const cli::App& verb, const std::vector<std::string>& arguments) {
   std::vector<std::string> known;
-  for (const CLI::Option* option : verb.get_options())
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const cli::Option& option : verb.options())
+    for (const std::string& name : option.long_names()) known.push_back("--" + name);
   for (const std::string& argument : arguments) {
     if (argument == "--") return;
     if (argument.rfind("--", 0) != 0) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    if (verb.get_option_no_throw(name) == nullptr)
-      throw UsageError(softamp::unknown_name_message("option", name, known));
+    if (!verb.find_option(name)) throw UsageError(softamp::unknown_name_message("option", name, known));
   }
 }
 
 /// Refuses empty values, which an unset variable of a shell leaves (--resume "$UNSET"): no option takes one.
-void check_values(const CLI::App& verb, const std::vector<std::string>& arguments) {
+void check_values(const cli::App& verb, const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const bool is_option = argument.rfind("--", 0) == 0;
     const size_t equals = is_option ? argument.find('=') : std::string::npos;
     if (!argument.empty() && equals != argument.size() - 1) continue;
     const std::string name = argument.empty() ? (i > 0 ? arguments[i - 1] : std::string()) : argument.substr(0, equals);
-    const CLI::Option* option = name.rfind("-", 0) == 0 ? verb.get_option_no_throw(name) : nullptr;
+    const cli::Option option = name.rfind("-", 0) == 0 ? verb.find_option(name) : cli::Option(nullptr);
     throw UsageError(
-        (option ? option->get_name() + ": the value is empty" : "argument " + std::to_string(i + 1) + " is empty") +
-        "; expected " +
-        (option && !option->get_type_name().empty() ? option->get_type_name() : "a value, or to leave it out"));
+        (option ? option.name() + ": the value is empty" : "argument " + std::to_string(i + 1) + " is empty") +
+        "; expected " + (option && !option.type_name().empty() ? option.type_name() : "a value, or to leave it out"));
   }
 }
 
 const Verb& find_verb(const std::vector<Verb>& verbs, const std::string& name) {
   std::vector<std::string> known;
   for (const Verb& verb : verbs) {
-    if (verb.app->get_name() == name) return verb;
-    known.push_back(verb.app->get_name());
+    if (verb.app.name() == name) return verb;
+    known.push_back(verb.app.name());
   }
   throw UsageError(softamp::unknown_name_message("verb", name, known));
 }
@@ -107,50 +104,31 @@ softamp::program::Launched launched_or_alone() {
   }
 }
 
-/// CLI11 from version 2.5 on breaks help into paragraphs of 65 and 80 characters, examples in a footer, too. Here each
-/// line is printed as it is written, and names of options stand one behind the other, as older versions have them.
-template <class Formatter>
-void print_as_written(Formatter& help) {
-  if constexpr (requires { help.enable_footer_formatting(false); }) {
-    help.enable_description_formatting(false);
-    help.enable_footer_formatting(false);
-  }
-  if constexpr (requires { help.right_column_width(size_t{1}); }) help.right_column_width(1000);
-  if constexpr (requires { help.long_option_alignment_ratio(0.0F); })
-    help.long_option_alignment_ratio(2.5F / static_cast<float>(help.get_column_width()));
-}
-
 int run(int argc, char** argv, std::string& place) {
-  CLI::App program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
-  print_as_written(*program.get_formatter());
-  program.footer(kFooter);
-  program.set_version_flag(
-      "--version", [&] { return softamp::program::version_text(program.count("--json") > 0); },
-      "print the versions of program and arithmetic, the compiler, the instruction sets, CUDA");
-  program.add_flag("--json")->description("with --version: print one JSON document");
-  program.require_subcommand(1);
+  cli::Program program("Low-precision arithmetic of an IPU-style accelerator, bit for bit.", "softamp");
+  const cli::App commands = program.app();
+  commands.footer(kFooter);
+  program.add_version_flag([commands] { return softamp::program::version_text(commands.option("--json").count() > 0); },
+                           "print the versions of program and arithmetic, the compiler, the instruction sets, CUDA");
+  bool json = false;  // read by count(), as --version is printed first
+  commands.add_flag("--json", json, "with --version: print one JSON document");
 
   using namespace softamp::program;
   std::vector<Verb> verbs;
   for (const auto add : {add_sum, add_inspect, add_formats, add_chips, add_round, add_compute, add_vectors,
                          add_registers, add_run, add_rewrite, add_compare, add_train, add_study, add_operations,
                          add_demo, add_reproduce, add_selftest, add_completions, add_man})
-    verbs.push_back(add(program));
+    verbs.push_back(add(commands));
 
   const Verb* chosen = nullptr;
   if (!ranks_agree(launched_or_alone())) return kUsage;
   if (argc > 1 && argv[1][0] != '-') {
     chosen = &find_verb(verbs, argv[1]);
     place += std::string(" ") + argv[1];
-    check_option_names(*chosen->app, {argv + 2, argv + argc});
-    check_values(*chosen->app, {argv + 2, argv + argc});
+    check_option_names(chosen->app, {argv + 2, argv + argc});
+    check_values(chosen->app, {argv + 2, argv + argc});
   }
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return program.exit(e);  // --help
-    throw UsageError(std::string(e.what()) + "; see `" + place + " --help`");
-  }
+  if (!program.parse(argc, argv, place)) return kSuccess;  // --help
   if (chosen == nullptr) throw UsageError("--json: expected --version beside it, or a verb before it");
   return chosen->run();
 }

@@ -6,8 +6,6 @@
 #include "softamp/graph/operation.h"
 #include "softamp/train/network_file.h"
 
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 
 namespace softamp::program {
@@ -64,19 +62,19 @@ int run_operations(const OperationsOptions& o) {
 
 }  // namespace
 
-Verb add_operations(CLI::App& program) {
-  auto* app = program.add_subcommand("operations", "The operations that a graph may be made of.");
-  app->footer(R"(Examples:
+Verb add_operations(const cli::App& program) {
+  cli::App app = program.add_subcommand("operations", "The operations that a graph may be made of.");
+  app.footer(R"(Examples:
   softamp operations
   softamp operations Conv2D
   softamp operations --markdown > docs/OPERATIONS.md
   softamp operations --layers)");
   auto options = std::make_shared<OperationsOptions>();
-  app->add_option("NAME", options->name, "one operation, with its ports and attributes [=a list of all]");
-  app->add_flag("--markdown", options->markdown, "the table of docs/OPERATIONS.md");
-  app->add_flag("--layers", options->layers,
-                "instead: the layers of network files, with their options (docs/NETWORKS.md)");
-  offer(*app, "NAME", [] {
+  app.add_option("NAME", options->name, "one operation, with its ports and attributes [=a list of all]");
+  app.add_flag("--markdown", options->markdown, "the table of docs/OPERATIONS.md");
+  app.add_flag("--layers", options->layers,
+               "instead: the layers of network files, with their options (docs/NETWORKS.md)");
+  offer(app, "NAME", [] {
     Words names;
     for (const Operation& op : operations()) names.push_back(op.name);
     return names;

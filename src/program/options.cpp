@@ -2,7 +2,6 @@
 
 #include "softamp/numerics/convert.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -11,55 +10,54 @@
 
 namespace softamp::program {
 
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::function<void(const std::string&)> take,
-                      const std::string& description, const std::string& value) {
-  return app.add_option_function(name, take, description)->type_name(value);
+cli::Option add_text(const cli::App& app, const std::string& name, std::function<void(const std::string&)> take,
+                     const std::string& description, const std::string& value) {
+  return app.add_option_function(name, take, description).type_name(value);
 }
 
-void RoundingOptions::add_rounding(CLI::App& app) {
+void RoundingOptions::add_rounding(const cli::App& app) {
   add_word(app, "--rounding", mode, rounding_from_name,
            "nearest (ties to even), nearest-away, zero, up, down, stochastic, odd [=nearest]");
 }
 
-void RoundingOptions::add_bits(CLI::App& app) {
+void RoundingOptions::add_bits(const cli::App& app) {
   add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
   add_word(app, "--variant", variant, variant_from_name,
            "how the random bits decide: carry (the IPU's), half, rne, odd, at-least [=carry]");
 }
 
-void RoundingOptions::add_seed(CLI::App& app) {
+void RoundingOptions::add_seed(const cli::App& app) {
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
 }
 
-void RoundingOptions::add_engine(CLI::App& app) {
+void RoundingOptions::add_engine(const cli::App& app) {
   add_word(app, "--random", engine, engine_from_name,
            "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware) [=philox]");
 }
 
-void RoundingOptions::add_overflow(CLI::App& app) {
+void RoundingOptions::add_overflow(const cli::App& app) {
   add_word(app, "--overflow", overflow, overflow_from_name,
            "a result too large becomes: infinity, saturate (the largest number), nan [=infinity; saturate in ipu]");
 }
 
-void RoundingOptions::add_preset(CLI::App& app) {
+void RoundingOptions::add_preset(const cli::App& app) {
   add_word(app, "--preset", preset, preset_from_name, "ieee (IEEE 754-2019), ipu (the accelerator's unit) [=ieee]");
 }
 
-void RoundingOptions::add_cast(CLI::App& app) {
-  CLI::Option* option =
-      add_word(app, "--cast", cast, cast_from_name,
-               "convert as a specification has it: ocp, ocp_saturate, onnx, onnx_saturate, ml_dtypes, "
-               "nvidia_satfinite, amd, amd_saturate; to nearest even");
+void RoundingOptions::add_cast(const cli::App& app) {
+  cli::Option option = add_word(app, "--cast", cast, cast_from_name,
+                                "convert as a specification has it: ocp, ocp_saturate, onnx, onnx_saturate, ml_dtypes, "
+                                "nvidia_satfinite, amd, amd_saturate; to nearest even");
   for (const char* other : {"--rounding", "--bits", "--variant", "--overflow", "--preset", "--chip", "--random"})
-    if (CLI::Option* excluded = app.get_option_no_throw(other)) option->excludes(excluded);
+    if (cli::Option excluded = app.find_option(other)) option.excludes(excluded);
 }
 
-void RoundingOptions::add_chip(CLI::App& app) {
-  CLI::Option* option = add_word(app, "--chip", chip, chip_from_name,
-                                 "round stochastically as this chip does, see `softamp chips`; --overflow and --bits "
-                                 "only where the chip leaves a choice");
+void RoundingOptions::add_chip(const cli::App& app) {
+  cli::Option option = add_word(app, "--chip", chip, chip_from_name,
+                                "round stochastically as this chip does, see `softamp chips`; --overflow and --bits "
+                                "only where the chip leaves a choice");
   for (const char* other : {"--rounding", "--variant", "--preset"})
-    if (CLI::Option* excluded = app.get_option_no_throw(other)) option->excludes(excluded);
+    if (cli::Option excluded = app.find_option(other)) option.excludes(excluded);
 }
 
 namespace {
@@ -118,7 +116,7 @@ std::string RoundingOptions::description(const FloatFormat& f) const {
                  : ", preset " + name_of(preset));
 }
 
-CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::string& description) {
+cli::Option add_compute_format(const cli::App& app, FloatFormat& target, const std::string& description) {
   const auto parse = [](const std::string& name) {
     const FloatFormat format = format_from_name(name);
     if (format == kBinary64)
@@ -127,7 +125,7 @@ CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::s
                        "conversions only");
     return format;
   };
-  CLI::Option* option = add_word(app, "--format", target, parse, description);
+  cli::Option option = add_word(app, "--format", target, parse, description);
   offer(app, "--format", names_of_compute_formats);
   return option;
 }

@@ -21,13 +21,13 @@ namespace softamp::program {
 using Json = nlohmann::ordered_json;
 
 /// An option whose value, shown as `value` in the help, is passed to `take`.
-CLI::Option* add_text(CLI::App& app, const std::string& name, std::function<void(const std::string&)> take,
-                      const std::string& description, const std::string& value);
+cli::Option add_text(const cli::App& app, const std::string& name, std::function<void(const std::string&)> take,
+                     const std::string& description, const std::string& value);
 
 /// An option whose value is a whole number in [least, greatest].
 template <typename T>
-CLI::Option* add_whole(CLI::App& app, const std::string& name, T& target, uint64_t least, uint64_t greatest,
-                       const std::string& description) {
+cli::Option add_whole(const cli::App& app, const std::string& name, T& target, uint64_t least, uint64_t greatest,
+                      const std::string& description) {
   return add_text(
       app, name,
       [&target, name, least, greatest](const std::string& text) {
@@ -38,8 +38,9 @@ CLI::Option* add_whole(CLI::App& app, const std::string& name, T& target, uint64
 
 /// An option whose value is a word that `parse` understands; `parse` throws UnknownName.
 template <typename T, typename Parse>
-CLI::Option* add_word(CLI::App& app, const std::string& name, T& target, Parse parse, const std::string& description) {
-  CLI::Option* option = add_text(
+cli::Option add_word(const cli::App& app, const std::string& name, T& target, Parse parse,
+                     const std::string& description) {
+  cli::Option option = add_text(
       app, name,
       [&target, name, parse](const std::string& text) {
         try {
@@ -60,14 +61,14 @@ struct RoundingOptions : detail::RoundingChoice {
   uint64_t seed = 0;
 
   /// The object must outlive the parsing of `app`.
-  void add_rounding(CLI::App& app);  ///< --rounding
-  void add_bits(CLI::App& app);      ///< --bits, --variant
-  void add_seed(CLI::App& app);      ///< --seed
-  void add_engine(CLI::App& app);    ///< --random
-  void add_overflow(CLI::App& app);  ///< --overflow
-  void add_preset(CLI::App& app);    ///< --preset
-  void add_chip(CLI::App& app);      ///< --chip; after the others
-  void add_cast(CLI::App& app);      ///< --cast; after --chip
+  void add_rounding(const cli::App& app);  ///< --rounding
+  void add_bits(const cli::App& app);      ///< --bits, --variant
+  void add_seed(const cli::App& app);      ///< --seed
+  void add_engine(const cli::App& app);    ///< --random
+  void add_overflow(const cli::App& app);  ///< --overflow
+  void add_preset(const cli::App& app);    ///< --preset
+  void add_chip(const cli::App& app);      ///< --chip; after the others
+  void add_cast(const cli::App& app);      ///< --cast; after --chip
 
   /// As RoundingChoice has them; they throw UsageError.
   Semantics semantics() const;
@@ -81,7 +82,7 @@ struct RoundingOptions : detail::RoundingChoice {
 };
 
 /// Adds --format to a verb that computes in the format; binary64 is refused, because it is for conversions only.
-CLI::Option* add_compute_format(CLI::App& app, FloatFormat& target, const std::string& description);
+cli::Option add_compute_format(const cli::App& app, FloatFormat& target, const std::string& description);
 
 /// Prints one JSON document to standard output.
 void print_json(const Json& document);

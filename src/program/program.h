@@ -12,28 +12,28 @@ namespace softamp::program {
 
 /// A verb: its part of the command line, and what to run after parsing.
 struct Verb {
-  CLI::App* app;
+  cli::App app;
   std::function<int()> run;  ///< returns an ExitCode; may throw any std::exception, which main reports as kUsage
 };
 
-Verb add_sum(CLI::App& program);
-Verb add_inspect(CLI::App& program);
-Verb add_formats(CLI::App& program);
-Verb add_chips(CLI::App& program);
-Verb add_round(CLI::App& program);
-Verb add_compute(CLI::App& program);
-Verb add_vectors(CLI::App& program);
-Verb add_registers(CLI::App& program);
-Verb add_run(CLI::App& program);
-Verb add_rewrite(CLI::App& program);
-Verb add_compare(CLI::App& program);
-Verb add_demo(CLI::App& program);
-Verb add_train(CLI::App& program);
-Verb add_study(CLI::App& program);
-Verb add_operations(CLI::App& program);
-Verb add_reproduce(CLI::App& program);
-Verb add_selftest(CLI::App& program);
-Verb add_completions(CLI::App& program);
-Verb add_man(CLI::App& program);
+Verb add_sum(const cli::App& program);
+Verb add_inspect(const cli::App& program);
+Verb add_formats(const cli::App& program);
+Verb add_chips(const cli::App& program);
+Verb add_round(const cli::App& program);
+Verb add_compute(const cli::App& program);
+Verb add_vectors(const cli::App& program);
+Verb add_registers(const cli::App& program);
+Verb add_run(const cli::App& program);
+Verb add_rewrite(const cli::App& program);
+Verb add_compare(const cli::App& program);
+Verb add_demo(const cli::App& program);
+Verb add_train(const cli::App& program);
+Verb add_study(const cli::App& program);
+Verb add_operations(const cli::App& program);
+Verb add_reproduce(const cli::App& program);
+Verb add_selftest(const cli::App& program);
+Verb add_completions(const cli::App& program);
+Verb add_man(const cli::App& program);
 
 }  // namespace softamp::program

@@ -8,7 +8,6 @@
 #include "src/files/machine_memory.h"
 #include "src/report/read_json.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <unistd.h>
@@ -126,19 +125,19 @@ int run_registers(const RegistersOptions& options) {
 
 }  // namespace
 
-Verb add_registers(CLI::App& program) {
-  CLI::App* app =
+Verb add_registers(const cli::App& program) {
+  cli::App app =
       program.add_subcommand("registers", "Drive one worker's unit by a script: behaviour, operations, registers");
   const auto options = std::make_shared<RegistersOptions>();
-  app->add_option("SCRIPT", options->script,
-                  "a file of commands, or - for standard input [=standard input, else a demonstration]")
-      ->type_name("FILE");
-  app->add_flag("--json", options->json, "print one JSON document");
-  app->footer(std::string(UnitScript::help()) +
-              "\n\nAn operation that raises an enabled flag ends the script with a report and exit code 3. Example:\n"
-              "  $ printf 'behaviour oflo nanoo\\nmul 60000 60000\\n' | softamp registers -\n\n"
-              "The demonstration that runs without a script:\n\n" +
-              kDemonstration);
+  app.add_option("SCRIPT", options->script,
+                 "a file of commands, or - for standard input [=standard input, else a demonstration]")
+      .type_name("FILE");
+  app.add_flag("--json", options->json, "print one JSON document");
+  app.footer(std::string(UnitScript::help()) +
+             "\n\nAn operation that raises an enabled flag ends the script with a report and exit code 3. Example:\n"
+             "  $ printf 'behaviour oflo nanoo\\nmul 60000 60000\\n' | softamp registers -\n\n"
+             "The demonstration that runs without a script:\n\n" +
+             kDemonstration);
   return {app, [options] { return run_registers(*options); }};
 }
 

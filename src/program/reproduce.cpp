@@ -4,7 +4,6 @@
 #include "softamp/data/images.h"
 #include "softamp/report/interrupt.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -95,15 +94,15 @@ int run_one(const ReproduceOptions& o) {
 }
 
 /// Without an experiment only the options of the list are allowed.
-void check_list(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options())
-    if (const std::string name = option->get_name(); option->count() > 0 && name != "--json" && name != "--quiet")
+void check_list(const cli::App& app) {
+  for (const cli::Option& option : app.options())
+    if (const std::string name = option.name(); option.count() > 0 && name != "--json" && name != "--quiet")
       throw UsageError(name +
                        ": NAME is missing; expected an experiment of the list that `softamp reproduce` prints, "
                        "or all");
 }
 
-int run_verb(const CLI::App& app, const ReproduceOptions& o) {
+int run_verb(const cli::App& app, const ReproduceOptions& o) {
   if (o.name == kAll) return run_all(o);
   if (!o.name.empty()) return run_one(o);
   check_list(app);
@@ -116,8 +115,9 @@ int run_verb(const CLI::App& app, const ReproduceOptions& o) {
 
 /// A repeatable option whose values are words.
 template <typename T, typename Parse>
-void add_words(CLI::App& app, const std::string& name, std::vector<T>& target, Parse parse, const std::string& text) {
-  app.add_option_function<std::vector<std::string>>(
+void add_words(const cli::App& app, const std::string& name, std::vector<T>& target, Parse parse,
+               const std::string& text) {
+  app.add_option_function(
          name,
          [&target, name, parse](const std::vector<std::string>& words) {
            try {
@@ -127,8 +127,8 @@ void add_words(CLI::App& app, const std::string& name, std::vector<T>& target, P
            }
          },
          text)
-      ->type_name("WORD")
-      ->allow_extra_args(false);
+      .type_name("WORD")
+      .allow_extra_args(false);
 }
 
 Words experiment_names() {
@@ -140,55 +140,55 @@ Words experiment_names() {
 
 }  // namespace
 
-Verb add_reproduce(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("reproduce", "Runs published experiments and compares the results");
+Verb add_reproduce(const cli::App& program) {
+  cli::App app = program.add_subcommand("reproduce", "Runs published experiments and compares the results");
   const auto o = std::make_shared<ReproduceOptions>();
-  app->add_option("NAME", o->name, "an experiment, or all [=none: lists them]")->type_name("NAME");
-  add_words(*app, "--format", o->request.formats, format_from_name,
+  app.add_option("NAME", o->name, "an experiment, or all [=none: lists them]").type_name("NAME");
+  add_words(app, "--format", o->request.formats, format_from_name,
             "a format to run in, see `softamp formats`; repeatable [=the experiment's]");
-  add_words(*app, "--rounding", o->request.roundings, rounding_from_name,
+  add_words(app, "--rounding", o->request.roundings, rounding_from_name,
             "nearest, nearest-away, zero, up, down, stochastic, odd; repeatable [=the experiment's]");
-  add_words(*app, "--fixed-format", o->request.fixed_formats, fixed_format_from_name,
+  add_words(app, "--fixed-format", o->request.fixed_formats, fixed_format_from_name,
             "a fixed-point format to run in: q2.14 has 2 bits before the point, the sign among them, and 14 after it; "
             "repeatable [=the experiment's]");
-  app->add_option_function<std::string>(
+  app.add_option_function(
          "--bits",
          [o](const std::string& text) { o->request.bits = static_cast<int>(parse_whole("--bits", text, 1, 32)); },
          "random bits of a stochastic rounding, 1..32 [=the experiment's]")
-      ->type_name("N");
-  app->add_option_function<std::string>(
+      .type_name("N");
+  app.add_option_function(
          "--seed",
          [o](const std::string& text) {
            o->request.seed = parse_whole("--seed", text, 0, std::numeric_limits<uint64_t>::max());
            o->seed_given = true;
          },
          "seed of the random bits, 64 bits [=0]")
-      ->type_name("N");
-  app->add_option_function<std::string>(
+      .type_name("N");
+  app.add_option_function(
          "--samples",
          [o](const std::string& text) { o->request.samples = parse_whole("--samples", text, 1, uint64_t{1} << 40); },
          "number of repetitions; the list says of what [=the experiment's]")
-      ->type_name("N");
-  app->add_option(
+      .type_name("N");
+  app.add_option(
          "--data", o->request.data,
          "folder of the data that an experiment reads: Fashion-MNIST, or results of tensor cores [=$SOFTAMP_DATA, else "
          "such runs are skipped]")
-      ->type_name("DIR");
-  app->add_option(
+      .type_name("DIR");
+  app.add_option(
          "--out", o->out,
          "write a page (NAME.html; all: index.html), its figures (SVG, PNG), tables (CSV) and everything (JSON) "
          "here; all: also continue an interrupted run [=none]")
-      ->type_name("DIR");
-  app->add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]")->type_name("FILE");
-  app->add_flag("--brief", o->request.brief, "a quick look: smaller sizes, and the checks that these allow");
-  app->add_flag("--again", o->again, "all: also run experiments whose results are kept in --out");
-  app->add_flag("--yes", o->yes, "also run what will take more than ten minutes");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->add_flag("--quiet", o->quiet, "no progress, no remarks; only errors");
-  offer(*app, "NAME", experiment_names);
-  offer(*app, "--format", names_of_compute_formats);
-  offer(*app, "--rounding", names_of_all<RoundingMode>);
-  app->footer(
+      .type_name("DIR");
+  app.add_option("--markdown", o->markdown, "all: also write the results in Markdown [=none]").type_name("FILE");
+  app.add_flag("--brief", o->request.brief, "a quick look: smaller sizes, and the checks that these allow");
+  app.add_flag("--again", o->again, "all: also run experiments whose results are kept in --out");
+  app.add_flag("--yes", o->yes, "also run what will take more than ten minutes");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.add_flag("--quiet", o->quiet, "no progress, no remarks; only errors");
+  offer(app, "NAME", experiment_names);
+  offer(app, "--format", names_of_compute_formats);
+  offer(app, "--rounding", names_of_all<RoundingMode>);
+  app.footer(
       R"(Each result is marked `agrees` or `differs` next to the published one, or `recorded` if nothing was published. For one
 seed an experiment gives the same bits on any number of cores. Exit code 0: all checks agree; 1: one differs; 2: an
 experiment failed, or a file could not be written; 77: the experiment cannot run here. (`all` skips such ones, and says so.)
@@ -200,7 +200,7 @@ Examples:
   softamp reproduce tutorial-sum --samples 1000000 --seed 7 --out sums
   softamp reproduce all --out page --data ~/data
   softamp reproduce all --brief)");
-  return {app, [app, o] { return run_verb(*app, *o); }};
+  return {app, [app, o] { return run_verb(app, *o); }};
 }
 
 }  // namespace softamp::program

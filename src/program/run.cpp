@@ -21,7 +21,6 @@
 #include "src/report/progress.h"
 #include "src/report/read_json.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -324,9 +323,9 @@ class Run {
 
 }  // namespace
 
-Verb add_run(CLI::App& program) {
-  auto* app = program.add_subcommand("run", "Runs a graph of tensor operations.");
-  app->footer(
+Verb add_run(const cli::App& program) {
+  cli::App app = program.add_subcommand("run", "Runs a graph of tensor operations.");
+  app.footer(
       R"(GRAPH.json is described in docs/GRAPH_JSON.md; operations have TensorFlow's names. A GraphDef of TensorFlow's runs as
 far as its operations are ours (docs/GRAPHS.md); its names stay. A network (docs/NETWORKS.md) computes what an evaluation
 does: its input is called images or inputs, and axis 0 of what is fed there is the batch.
@@ -343,7 +342,7 @@ Examples:
   softamp run net.json --feed inputs=x.npy --variables run.npz --precision float16 --behaviour esr
   softamp run dense.json --print text)");
   auto options = std::make_shared<RunOptions>();
-  options->add_to(*app);
+  options->add_to(app);
   return {app, [options] { return Run(*options).run(); }};
 }
 

@@ -6,7 +6,6 @@
 #include "src/report/comma_list.h"
 #include "src/report/read_json.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -133,59 +132,58 @@ void set_behaviour(IpuConfig& config, const std::string& words) {
   }
 }
 
-void RunOptions::add_to(CLI::App& app) {
+void RunOptions::add_to(const cli::App& app) {
   app.add_option("GRAPH", graph,
                  "the graph: .json (softamp), .pb or .pbtxt (TensorFlow's GraphDef); or the .json of a network")
-      ->required()
-      ->type_name("FILE");
+      .required()
+      .type_name("FILE");
   app.add_option("--feed", feeds,
                  "NAME=FILE.npy, the value of a Placeholder, or the first value of a variable; repeatable")
-      ->type_name("NAME=FILE");
-  CLI::Option* const given =
+      .type_name("NAME=FILE");
+  const cli::Option given =
       app.add_option("--variables", variables,
                      "first values of all variables by name: NumPy's savez, or a checkpoint of `softamp train` "
                      "[=zeros; of a GraphDef what it assigns; of a network its initialisers' with --seed]")
-          ->type_name("FILE");
+          .type_name("FILE");
   app.add_flag("--partial-variables", partial_variables,
                "--variables may lack some, which begin as without it, and have other names, which are passed over")
-      ->needs(given);
+      .needs(given);
   app.add_option("--precision", precision, "of a network: float32, float16, bfloat16, mixed, mixed_bfloat16 [=float32]")
-      ->type_name("WORD");
+      .type_name("WORD");
   app.add_option(
          "--feed-back", fed_back,
          "NAME=TENSOR: from the second step on, Placeholder NAME is what the step before computed for TENSOR, one of "
          "the tensors fetched; repeatable")
-      ->type_name("NAME=TENSOR");
+      .type_name("NAME=TENSOR");
   app.add_option(
          "--fetch", fetches,
          "a tensor to compute, NAME or NAME:PORT; repeatable [=the file's outputs, or all tensors that nothing reads]")
-      ->type_name("NAME");
-  app.add_option("--out", out, "folder for the results, one .npy each [=print them]")->type_name("DIR");
+      .type_name("NAME");
+  app.add_option("--out", out, "folder for the results, one .npy each [=print them]").type_name("DIR");
   add_word(
       app, "--preset", preset, preset_from_name,
       "rules of every operation: ieee (an overflow is infinite), ipu [=ipu where --behaviour has nanoo; else ieee of "
       "a GraphDef, and what a graph's file says, else ipu]");
   app.add_option("--behaviour", behaviour, "inv, div0, oflo (these stop the run), esr, nanoo; all; off [=off]")
-      ->type_name("WORDS");
+      .type_name("WORDS");
   app.add_option("--partials", partials,
                  "partials of products: half (fp16; of a tensor core its fp16 accumulator), float (fp32) [=float]")
-      ->type_name("WORD");
-  app.add_option("--block", block, "products between two roundings of half partials: 1, 4, 16, k [=16]")
-      ->type_name("N");
-  app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]")->type_name("WORD");
+      .type_name("WORD");
+  app.add_option("--block", block, "products between two roundings of half partials: 1, 4, 16, k [=16]").type_name("N");
+  app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]").type_name("WORD");
   app.add_option("--accumulator", accumulator,
                  "how products are summed: ipu_model_a (as --partials, --block, --inner say), fp32_chain, "
                  "tensorcore_volta, _turing, _ampere, _ada, _hopper, _blackwell, _hopper_mma, _blackwell_mma (vendor "
                  "behaviour, reverse engineered: see `softamp chips --tensor-cores`) [=ipu_model_a]")
-      ->type_name("WORD");
+      .type_name("WORD");
   app.add_option(
          "--tensor-core-operands", operands,
          "what a tensor core is fed: own (the dtype's), fp16, bf16, e4m3, e5m2; other numbers are rounded to it, "
          "to nearest, saturating [=own]")
-      ->type_name("WORD");
-  app.add_option("--config", config_file, "IpuConfig attributes as JSON")->type_name("FILE");
+      .type_name("WORD");
+  app.add_option("--config", config_file, "IpuConfig attributes as JSON").type_name("FILE");
   app.add_option("--set", settings, "one IpuConfig attribute, norms.use_stable_statistics=true; repeatable")
-      ->type_name("NAME=VALUE");
+      .type_name("NAME=VALUE");
   add_word(app, "--random", random, engine_from_name,
            "philox (10 rounds), philox7, xoroshiro128aox (the order of the hardware; slow) [=philox]");
   add_whole(app, "--bits", bits, 1, 32, "random bits of a stochastic rounding, 1..32 [=13; 16 with xoroshiro128aox]");
@@ -197,29 +195,29 @@ void RunOptions::add_to(CLI::App& app) {
   add_whole(app, "--seed", seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
   add_whole(app, "--steps", steps, 1, 1u << 31, "runs of the graph [=1]");
   add_whole(app, "--first-step", first_step, 0, Executor::kSteps - 1, "number of the first run [=0]");
-  app.add_option("--trace", trace, "write a hash of every tensor of every step, JSON lines")->type_name("FILE");
+  app.add_option("--trace", trace, "write a hash of every tensor of every step, JSON lines").type_name("FILE");
   add_whole(app, "--tiles", tiles, 1, 1u << 20, "tiles of the device model [=1472]");
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--memory-per-tile",
          [this](const std::string& text) {
            memory_per_tile = parse_whole("--memory-per-tile", text, 0, uint64_t{1} << 40);
            memory_given = true;
          },
          "bytes, 0: unlimited [=638976]")
-      ->type_name("N");
+      .type_name("N");
   add_backend(app, backend);
   add_whole(app, "--threads", threads, 0, 1024, "of the backend emu, 0: all; results do not depend on it [=0]");
   app.add_option(
          "--isa", isa,
          "of the backend emu: auto, portable, avx2, avx512, avx512fp16, neon; results do not depend on it [=auto]")
-      ->type_name("WORD");
+      .type_name("WORD");
   app.add_flag("--reference", reference,
                "compute every element by the operation's definition, slowly; only with the backend emu");
   app.add_flag("--status", status, "flags of every operation, to standard error");
   app.add_flag("--statistics", statistics, "extremes, special values and exponents of every tensor");
   app.add_option("--print", print, "print the graph instead of running it: text, dot")
-      ->type_name("WORD")
-      ->check(CLI::IsMember({"text", "dot"}));
+      .type_name("WORD")
+      .one_of({"text", "dot"});
   app.add_flag("--json", json, "print one JSON document: status, statistics, files, hashes");
   app.add_flag("--quiet", quiet, "do not print the settings on standard error");
   offer(app, "--behaviour", kBehaviour);

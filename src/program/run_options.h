@@ -31,7 +31,7 @@ struct RunOptions {
   std::string backend = "emu", isa = "auto";
   bool partial_variables = false, reference = false, status = false, statistics = false, json = false, quiet = false;
 
-  void add_to(CLI::App& app);
+  void add_to(const cli::App& app);
   /// Throws UsageError for a value that no option takes. What --chip says is not in it.
   ExecutorOptions executor_options() const;
   /// Sets random bits and variant of --chip's conversion to the 16-bit dtype of the graph. Throws UsageError,

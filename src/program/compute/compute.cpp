@@ -6,8 +6,6 @@
 #include "softamp/numerics/random.h"
 #include "softamp/report/exception.h"
 
-#include <CLI/CLI.hpp>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -193,7 +191,7 @@ class Computation {
   bool stopped_ = false;
 };
 
-int run_compute(const ComputeJob& options, const CLI::App& app) {
+int run_compute(const ComputeJob& options, const cli::App& app) {
   const ComputePlan plan = compute_plan(options.compute, app);
   const char* const source = options.random_field ? "--random-field" : "--random-bits";
   if (options.random_field && !options.random_bits.empty())
@@ -210,23 +208,23 @@ int run_compute(const ComputeJob& options, const CLI::App& app) {
 
 }  // namespace
 
-Verb add_compute(CLI::App& program) {
-  CLI::App* app =
+Verb add_compute(const cli::App& program) {
+  cli::App app =
       program.add_subcommand("compute", "One operation on every line of standard input (TestFloat's format)");
-  app->footer(std::string(kComputeLines) + kComputeOperationsHelp + kComputeRules);
+  app.footer(std::string(kComputeLines) + kComputeOperationsHelp + kComputeRules);
   const auto options = std::make_shared<ComputeJob>();
-  add_compute_options(*app, options->compute);
-  add_whole(*app, "--seed", options->seed, 0, std::numeric_limits<uint64_t>::max(),
+  add_compute_options(app, options->compute);
+  add_whole(app, "--seed", options->seed, 0, std::numeric_limits<uint64_t>::max(),
             "seed of the random bits, 64 bits [=0]");
-  app->add_flag("--random-field", options->random_field,
-                "each line holds its random number R after the operands, as hardware would get it");
-  app->add_option(
+  app.add_flag("--random-field", options->random_field,
+               "each line holds its random number R after the operands, as hardware would get it");
+  app.add_option(
          "--random-bits", options->random_bits,
          "one unsigned number ('u1', 'u2', 'u4') for each line instead of the generator, as in `softamp round`: "
          "its low --bits bits are R; with --chip it is the chip's random word")
-      ->type_name("R.npy");
-  app->add_flag("--check", options->check, "the lines hold results: compare, and report the first that differ");
-  return {app, [=] { return run_compute(*options, *app); }};
+      .type_name("R.npy");
+  app.add_flag("--check", options->check, "the lines hold results: compare, and report the first that differ");
+  return {app, [=] { return run_compute(*options, app); }};
 }
 
 }  // namespace softamp::program

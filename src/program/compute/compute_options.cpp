@@ -4,14 +4,12 @@
 #include "src/program/unit_script.h"
 #include "src/report/comma_list.h"
 
-#include <CLI/CLI.hpp>
-
 namespace softamp::program {
 namespace {
 
-bool given(const CLI::App& app, const char* option) { return app.get_option(option)->count() > 0; }
+bool given(const cli::App& app, const char* option) { return app.option(option).count() > 0; }
 
-FloatingPointBehaviour behaviour_of(const ComputeOptions& o, const CLI::App& app) {
+FloatingPointBehaviour behaviour_of(const ComputeOptions& o, const cli::App& app) {
   const bool behaviour_given = given(app, "--behaviour");
   if (o.rounding.preset == Preset::kIeee || o.rounding.chip) {
     if (behaviour_given)
@@ -77,15 +75,15 @@ uint64_t RandomField::field(uint32_t number, uint32_t others) const {
   return (others & ~place) | number << chip->first_bit();
 }
 
-void add_compute_options(CLI::App& app, ComputeOptions& o) {
+void add_compute_options(const cli::App& app, ComputeOptions& o) {
   app.add_option("operation", o.operation, "f16_add, f16_mulAdd, f32_to_f16, ...; see below")
-      ->required()
-      ->type_name("OP");
+      .required()
+      .type_name("OP");
   o.rounding.add_preset(app);
   o.rounding.add_rounding(app);
   app.add_option("--behaviour", o.behaviour,
                  "flags that are on in the preset ipu: inv,div0,oflo,esr,nanoo; all; off [=off]")
-      ->type_name("LIST");
+      .type_name("LIST");
   o.rounding.add_bits(app);
   o.rounding.add_overflow(app);
   o.rounding.add_chip(app);
@@ -96,7 +94,7 @@ void add_compute_options(CLI::App& app, ComputeOptions& o) {
   offer(app, "operation", compute_operation_names);
 }
 
-ComputePlan compute_plan(const ComputeOptions& o, const CLI::App& app) {
+ComputePlan compute_plan(const ComputeOptions& o, const cli::App& app) {
   const ComputeOperation operation = find_compute_operation(o.operation);
   if (o.rounding.chip && operation.rounds != Rounds::kToFormat)
     throw UsageError("--chip: '" + name_of(*o.rounding.chip) + "': expected an operation that rounds to a format, as " +

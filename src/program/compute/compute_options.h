@@ -38,11 +38,11 @@ struct ComputePlan {
 };
 
 /// Adds the operation and its options, except --seed. The object must outlive the parsing of `app`.
-void add_compute_options(CLI::App& app, ComputeOptions& options);
+void add_compute_options(const cli::App& app, ComputeOptions& options);
 
 /// Throws UsageError for options that contradict each other, and for a format or an answer to overflow that the chip
 /// lacks.
-ComputePlan compute_plan(const ComputeOptions& options, const CLI::App& app);
+ComputePlan compute_plan(const ComputeOptions& options, const cli::App& app);
 
 /// The operations and rules that the helps of both verbs name.
 extern const char* const kComputeOperationsHelp;

@@ -3,8 +3,6 @@
 #include "src/program/options.h"
 #include "src/program/program.h"
 
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 #include <limits>
 
@@ -35,16 +33,16 @@ int run_demo(const DemoOptions& o) {
 
 }  // namespace
 
-Verb add_demo(CLI::App& program) {
-  auto* app = program.add_subcommand("demo", "A story in pictures and sentences, in one HTML file");
+Verb add_demo(const cli::App& program) {
+  cli::App app = program.add_subcommand("demo", "A story in pictures and sentences, in one HTML file");
   const auto o = std::make_shared<DemoOptions>();
-  app->add_option("NAME", o->name, "swamping: why a sum in fp16 stops growing, and what stochastic rounding does")
-      ->required()
-      ->type_name("NAME");
-  app->add_option("--out", o->out, "the file [=NAME.html]")->type_name("FILE.html");
-  add_whole(*app, "--seed", o->seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
-  offer(*app, "NAME", kStories);
-  app->footer(
+  app.add_option("NAME", o->name, "swamping: why a sum in fp16 stops growing, and what stochastic rounding does")
+      .required()
+      .type_name("NAME");
+  app.add_option("--out", o->out, "the file [=NAME.html]").type_name("FILE.html");
+  add_whole(app, "--seed", o->seed, 0, std::numeric_limits<uint64_t>::max(), "seed of the random bits, 64 bits [=0]");
+  offer(app, "NAME", kStories);
+  app.footer(
       R"(The file needs no other one: it can be mailed, and opened in any browser. Its name goes to standard output. The
 pictures are drawn by gnuplot.
 

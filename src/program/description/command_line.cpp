@@ -16,13 +16,13 @@ ValueKind kind_of(const std::string& value) {
   return text.ends_with("FILE") || text.ends_with(".npy") ? ValueKind::kFile : ValueKind::kOther;
 }
 
-OptionText option_text(const CLI::Option& option) {
+OptionText option_text(CLI::Option& option) {
   OptionText text;
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   if (text.names.empty()) text.names.push_back(option.get_name(true));
   text.description = option.get_description();
-  text.words = offered(option);
+  text.words = offered(cli::Option(&option));
   text.required = option.get_required();
   const bool flag = option.get_expected_max() == 0;  // of a flag with a value it is 0, too
   text.joined = flag && !text.words.empty();
@@ -41,18 +41,18 @@ OptionText option_text(const CLI::Option& option) {
   return text;
 }
 
-VerbText verb_text(const CLI::App& app) {
+VerbText verb_text(CLI::App& app) {
   VerbText text{app.get_name(), app.get_description(), {}, {}, app.get_footer()};
-  for (const CLI::Option* option : app.get_options())
+  for (CLI::Option* const option : app.get_options())
     (option->nonpositional() ? text.options : text.positionals).push_back(option_text(*option));
   return text;
 }
 
 }  // namespace
 
-CommandLine command_line_of(const CLI::App& program) {
-  CommandLine all{verb_text(program), {}};
-  for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; }))
+CommandLine command_line_of(const cli::App& program) {
+  CommandLine all{verb_text(*program.get()), {}};
+  for (CLI::App* const verb : program.get()->get_subcommands([](const CLI::App*) { return true; }))
     all.verbs.push_back(verb_text(*verb));
   return all;
 }

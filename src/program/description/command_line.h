@@ -46,7 +46,7 @@ struct CommandLine {
   std::vector<VerbText> verbs;
 };
 
-CommandLine command_line_of(const CLI::App& program);
+CommandLine command_line_of(const cli::App& program);
 
 /// The first statement of a description, for a line beside a completion: without default, without a full stop.
 std::string short_text(const std::string& description);

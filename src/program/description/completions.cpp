@@ -6,8 +6,6 @@
 
 #include "softamp/report/names.h"
 
-#include <CLI/CLI.hpp>
-
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -25,7 +23,7 @@ Words shell_names() {
   return names;
 }
 
-int run_completions(const CLI::App& program, const std::string& shell) {
+int run_completions(const cli::App& program, const std::string& shell) {
   for (const auto& [name, make] : kShells) {
     if (shell != name) continue;
     std::cout << make(command_line_of(program));
@@ -36,20 +34,20 @@ int run_completions(const CLI::App& program, const std::string& shell) {
 
 }  // namespace
 
-Verb add_completions(CLI::App& program) {
-  CLI::App* app =
+Verb add_completions(const cli::App& program) {
+  cli::App app =
       program.add_subcommand("completions", "Print the script that completes softamp's command line in a shell");
   const auto shell = std::make_shared<std::string>();
-  app->add_option("SHELL", *shell, "bash, zsh, fish")->required()->type_name("WORD");
-  offer(*app, "SHELL", shell_names);
-  app->footer(
+  app.add_option("SHELL", *shell, "bash, zsh, fish").required().type_name("WORD");
+  offer(app, "SHELL", shell_names);
+  app.footer(
       R"(`cmake --install` puts the scripts where the shells look for them under a prefix such as /usr/local. By hand:
 
 Examples:
   source <(softamp completions bash)                                       # this bash; or a line of ~/.bashrc
   softamp completions zsh > ~/.zfunc/_softamp                              # a folder of zsh's fpath
   softamp completions fish > ~/.config/fish/completions/softamp.fish)");
-  return {app, [&program, shell] { return run_completions(program, *shell); }};
+  return {app, [program, shell] { return run_completions(program, *shell); }};
 }
 
 }  // namespace softamp::program

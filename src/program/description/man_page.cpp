@@ -3,8 +3,6 @@
 #include "src/program/program.h"
 #include "src/text/joined.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -133,10 +131,10 @@ std::string man_page(const CommandLine& line) {
 
 }  // namespace
 
-Verb add_man(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("man", "Print the manual page softamp(1)");
-  app->footer("`cmake --install` installs it.\n\nExample:\n  softamp man | man -l -");
-  return {app, [&program] {
+Verb add_man(const cli::App& program) {
+  cli::App app = program.add_subcommand("man", "Print the manual page softamp(1)");
+  app.footer("`cmake --install` installs it.\n\nExample:\n  softamp man | man -l -");
+  return {app, [program] {
             std::cout << man_page(command_line_of(program));
             return kSuccess;
           }};

@@ -3,8 +3,6 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/report/chip_table.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -32,16 +30,16 @@ Words names_of_enumerators() {
 
 }  // namespace
 
-void offer(CLI::App& app, const std::string& option, std::function<Words()> words) {
-  table()[app.get_option(option)] = std::move(words);
+void offer(const cli::App& app, const std::string& option, std::function<Words()> words) {
+  table()[app.option(option).get()] = std::move(words);
 }
 
-void offer(CLI::App& app, const std::string& option, const Words& words) {
+void offer(const cli::App& app, const std::string& option, const Words& words) {
   offer(app, option, [words] { return words; });
 }
 
-Words offered(const CLI::Option& option) {
-  const auto found = table().find(&option);
+Words offered(const cli::Option& option) {
+  const auto found = table().find(option.get());
   return found == table().end() ? Words{} : found->second();
 }
 

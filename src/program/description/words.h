@@ -19,11 +19,11 @@ using Words = std::vector<std::string>;
 
 /// Declares the words of the option (or positional) of this name; a later call replaces an earlier one. A word that
 /// ends in '=' is the beginning of a value. The function is called when a completion script is made, not before.
-void offer(CLI::App& app, const std::string& option, std::function<Words()> words);
-void offer(CLI::App& app, const std::string& option, const Words& words);
+void offer(const cli::App& app, const std::string& option, std::function<Words()> words);
+void offer(const cli::App& app, const std::string& option, const Words& words);
 
 /// The words declared for the option; else empty.
-Words offered(const CLI::Option& option);
+Words offered(const cli::Option& option);
 
 /// The first name of each value of a type that has names.
 template <typename T>

@@ -9,7 +9,6 @@
 #include "softamp/report/block_format_names.h"
 #include "softamp/report/number_text.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -169,27 +168,27 @@ int run_inspect(const InspectOptions& o) {
 
 }  // namespace
 
-Verb add_inspect(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
+Verb add_inspect(const cli::App& program) {
+  cli::App app = program.add_subcommand(
       "inspect", "Take one number apart, or a block of numbers, and show what each rounding makes of it");
   const auto o = std::make_shared<InspectOptions>();
-  app->add_option("VALUE", o->text,
-                  "a number (0.1, -2.5e-8, 0x1.8p-3, inf, nan), read exactly, or the code of one (0x3c00)")
-      ->type_name("");
-  add_format_choice(*app, o->choice,
+  app.add_option("VALUE", o->text,
+                 "a number (0.1, -2.5e-8, 0x1.8p-3, inf, nan), read exactly, or the code of one (0x3c00)")
+      .type_name("");
+  add_format_choice(app, o->choice,
                     "format, see `softamp formats`: of numbers, of P3109's (Binary8p4se), or of blocks (mxfp4), whose "
                     "values are the elements of one block [=fp16]");
-  app->add_option("--file", o->file, "a format of blocks: the array in this file, float32, in the place of values")
-      ->type_name("X.npy");
-  add_whole(*app, "--block-index", o->block_index, 0, std::numeric_limits<uint64_t>::max(),
+  app.add_option("--file", o->file, "a format of blocks: the array in this file, float32, in the place of values")
+      .type_name("X.npy");
+  add_whole(app, "--block-index", o->block_index, 0, std::numeric_limits<uint64_t>::max(),
             "--file: which of its blocks, in the order of their scales [=0]");
-  app->add_option("--axis", o->axis, "--file: axis along which blocks lie; -1: the last [=-1]")->type_name("N");
-  app->add_option("--amax", o->amax,
-                  "NVFP4: the greatest magnitude of the array, a number or its fp32 code [=that of the block, or file]")
-      ->type_name("X");
-  add_whole(*app, "--bits", o->rounding.bits, 1, 32, "random bits of the stochastic roundings, 1..32 [=13]");
-  o->rounding.add_overflow(*app);
-  app->add_option_function<std::vector<std::string>>(
+  app.add_option("--axis", o->axis, "--file: axis along which blocks lie; -1: the last [=-1]").type_name("N");
+  app.add_option("--amax", o->amax,
+                 "NVFP4: the greatest magnitude of the array, a number or its fp32 code [=that of the block, or file]")
+      .type_name("X");
+  add_whole(app, "--bits", o->rounding.bits, 1, 32, "random bits of the stochastic roundings, 1..32 [=13]");
+  o->rounding.add_overflow(app);
+  app.add_option_function(
          "--chip",
          [o](const std::vector<std::string>& names) {
            for (const std::string& name : names) {
@@ -202,16 +201,16 @@ Verb add_inspect(CLI::App& program) {
          },
          "what this chip makes of it, see `softamp chips`: probability of going up, results, special cases; all: every "
          "chip; may be repeated")
-      ->type_name("WORD")
-      ->allow_extra_args(false);
-  offer(*app, "--chip", [] {
+      .type_name("WORD")
+      .allow_extra_args(false);
+  offer(app, "--chip", [] {
     Words words = names_of_all<Chip>();
     words.emplace_back(kAllChips);
     return words;
   });
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->allow_extras();  // -inf and -nan look like options
-  app->footer(
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.allow_extras();  // -inf and -nan look like options
+  app.footer(
       "Examples:\n"
       "  softamp inspect 0.1 --format fp16\n"
       "  softamp inspect 0.1 --chip all\n"
@@ -220,12 +219,12 @@ Verb add_inspect(CLI::App& program) {
       "  softamp inspect 0.1 -0.2 3 7 --format mxfp4:scale_rule=rceil\n"
       "  softamp inspect --file x.npy --block-index 5 --format nvfp4");
   return {app, [app, o] {
-            std::vector<std::string> values = app->remaining();
+            std::vector<std::string> values = app.remaining();
             std::erase(values, "--");
             if (!o->text.empty()) values.insert(values.begin(), o->text);
             if (!o->choice.blocks.empty()) return run_block_inspection(*o, values);
             for (const char* option : {"--file", "--block-index", "--axis", "--amax"})
-              if (app->get_option(option)->count() > 0)
+              if (app.option(option).count() > 0)
                 throw UsageError(std::string(option) + ": expected a format of blocks, such as mxfp4");
             if (o->choice.e8m0) throw UsageError("--format: 'e8m0': expected a format of numbers or blocks");
             o->format = o->choice.number;

@@ -1,7 +1,5 @@
 #include "src/program/rewrite/mechanism_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <iostream>
 #include <stdexcept>
@@ -26,7 +24,7 @@ std::string checked(const std::string& place, const std::string& text) {
 
 }  // namespace
 
-void offer_mechanisms(CLI::App& app) {
+void offer_mechanisms(const cli::App& app) {
   offer(app, "--tensorflow", OpLists::preset_names);
   offer(app, "--recipe", {"full", "basic"});
   offer(app, "--policy", {"mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float32", "float64"});
@@ -34,30 +32,30 @@ void offer_mechanisms(CLI::App& app) {
   offer(app, "--dtype", {"fp16", "bf16"});
 }
 
-void add_mechanism_options(CLI::App& app, MechanismOptions& o) {
+void add_mechanism_options(const cli::App& app, MechanismOptions& o) {
   app.add_flag("--tensorflow{2.3}", o.tensorflow, "TensorFlow's graph rewrite; lists of 2.3, 2019, mkl [=2.3]")
-      ->type_name("=VERSION");
-  app.add_option("--recipe", o.recipe, "Gaudi's bfloat16 pass: full, basic, or a file of a recipe")->type_name("FILE");
+      .type_name("=VERSION");
+  app.add_option("--recipe", o.recipe, "Gaudi's bfloat16 pass: full, basic, or a file of a recipe").type_name("FILE");
   app.add_option("--policy", o.policy, "Keras' dtype policy: mixed_float16, mixed_bfloat16, or a dtype")
-      ->type_name("NAME");
-  app.add_option("--level", o.level, "MindSpore's level: O0, O1, O2, O3, auto")->type_name("L");
+      .type_name("NAME");
+  app.add_option("--level", o.level, "MindSpore's level: O0, O1, O2, O3, auto").type_name("L");
   add_fp8_recipe_option(app, o.recipe_fp8);
-  app.add_option("--dtype", o.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]")->type_name("T");
+  app.add_option("--dtype", o.dtype, "low precision of the mechanism: fp16, bf16 [=the system's own]").type_name("T");
   app.add_option("--mechanism", o.mechanism,
                  "the same in one text: tensorflow=2019, level=O2,dtype=bf16, fp8=nvfp4, none [=none]")
-      ->type_name("TEXT");
+      .type_name("TEXT");
   offer_mechanisms(app);
 }
 
-void add_fp8_recipe_option(CLI::App& app, std::optional<std::string>& recipe) {
+void add_fp8_recipe_option(const cli::App& app, std::optional<std::string>& recipe) {
   app.add_option("--recipe-fp8", recipe,
                  "a recipe of 8 and 4 bits for the products of linear layers: fp8_delayed, fp8_current, deepseek_v3, "
                  "mxfp8, nvfp4, unit_scaling, ..., or a file of one")
-      ->type_name("NAME");
+      .type_name("NAME");
   offer(app, "--recipe-fp8", Fp8Recipe::names);
 }
 
-void add_environment_option(CLI::App& app, bool& environment) {
+void add_environment_option(const cli::App& app, bool& environment) {
   app.add_flag("--environment", environment,
                "obey TF_BF16_CONVERSION, where no mechanism is chosen, and TF_BF16_DUMP_PATH");
 }

@@ -14,12 +14,12 @@ struct MechanismOptions {
   std::optional<std::string> tensorflow, recipe, policy, level, recipe_fp8, dtype, mechanism;  ///< as given
 };
 /// Offers what --tensorflow, --recipe, --policy, --level and --dtype take; the verb has them all.
-void offer_mechanisms(CLI::App& app);
-void add_mechanism_options(CLI::App& app, MechanismOptions& options);
-void add_fp8_recipe_option(CLI::App& app, std::optional<std::string>& recipe);  ///< --recipe-fp8
+void offer_mechanisms(const cli::App& app);
+void add_mechanism_options(const cli::App& app, MechanismOptions& options);
+void add_fp8_recipe_option(const cli::App& app, std::optional<std::string>& recipe);  ///< --recipe-fp8
 
 /// --environment of verbs that train.
-void add_environment_option(CLI::App& app, bool& environment);
+void add_environment_option(const cli::App& app, bool& environment);
 /// The recipe that TF_BF16_CONVERSION names, as Mechanism::parse reads it; "" without one. It is read once, so that its
 /// faults are told by the variable's name; its warnings go to standard error.
 std::string environment_mechanism();

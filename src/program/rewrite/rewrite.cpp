@@ -6,7 +6,6 @@
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/rewrite/rewrite_options.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -338,9 +337,9 @@ int run_verb(const RewriteVerbOptions& o) {
 
 }  // namespace
 
-Verb add_rewrite(CLI::App& program) {
-  auto* app = program.add_subcommand("rewrite", "Mixed precision by one mechanism, on a finished graph.");
-  app->footer(
+Verb add_rewrite(const cli::App& program) {
+  cli::App app = program.add_subcommand("rewrite", "Mixed precision by one mechanism, on a finished graph.");
+  app.footer(
       R"(Exactly one of --tensorflow, --recipe, --policy, --level, or --advise. The report goes to standard output, the
 system's log to standard error. Outputs keep their names and dtypes.
 A node's layer is its attribute "layer", else the scope of its name; a node without the attribute "device" is
@@ -355,7 +354,7 @@ Examples:
   softamp rewrite graph.json --level O2 --dtype bf16 --report dot | dot -Tsvg -o graph.svg
   softamp rewrite graph.json --tensorflow=2019 --add allow=Softmax --remove deny=Softmax)");
   auto options = std::make_shared<RewriteVerbOptions>();
-  options->add_to(*app);
+  options->add_to(app);
   return {app, [options] { return run_verb(*options); }};
 }
 

@@ -37,7 +37,7 @@ struct RewriteVerbOptions {
   ReportForm report = ReportForm::kNone;
 
   /// The object must outlive the parsing of `app`.
-  void add_to(CLI::App& app);
+  void add_to(const cli::App& app);
 };
 
 /// The mechanism that the options name, ready to colour pictures.

@@ -8,8 +8,6 @@
 #include "softamp/report/number_text.h"
 #include "src/files/run_files.h"
 
-#include <CLI/CLI.hpp>
-
 #include <csignal>
 #include <iostream>
 #include <sstream>
@@ -41,15 +39,15 @@ void check_round_files(const RoundOptions& o) {
 }
 
 /// Options that only formats of blocks have.
-void refuse_block_options(const CLI::App& app, const std::string& format) {
+void refuse_block_options(const cli::App& app, const std::string& format) {
   for (const char* option : kBlockOptions)
-    if (app.get_option(option)->count() > 0)
+    if (app.option(option).count() > 0)
       throw UsageError(std::string(option) + ": expected a format of blocks, such as mxfp4 or nvfp4, not " + format);
 }
 
 /// --rounding and the like go into the text of a format of blocks, which refuses what it has no use for.
-void gather_block_options(RoundOptions& o, const CLI::App& app) {
-  const auto given = [&app](const char* option) { return app.get_option(option)->count() > 0; };
+void gather_block_options(RoundOptions& o, const cli::App& app) {
+  const auto given = [&app](const char* option) { return app.option(option).count() > 0; };
   std::vector<std::pair<std::string, std::string>> all;
   if (given("--rounding")) all.emplace_back("rounding", name_of(o.rounding.mode));
   if (given("--bits")) all.emplace_back("bits", std::to_string(o.rounding.bits));
@@ -57,22 +55,22 @@ void gather_block_options(RoundOptions& o, const CLI::App& app) {
   o.block_options.insert(o.block_options.begin(), all.begin(), all.end());
 }
 
-void check_round_options(RoundOptions& o, const CLI::App& app) {
-  if (o.choice.blocks.empty()) refuse_block_options(app, app.get_option("--format")->as<std::string>());
+void check_round_options(RoundOptions& o, const cli::App& app) {
+  if (o.choice.blocks.empty()) refuse_block_options(app, app.option("--format").text());
   for (const char* other :
        {"--random-bits", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant", "--overflow"})
-    if (o.back && app.get_option(other)->count() > 0)
+    if (o.back && app.option(other).count() > 0)
       throw UsageError(std::string(other) + ": expected none beside --dequantize, which rounds nothing");
   if (!o.choice.blocks.empty()) {
     gather_block_options(o, app);
     return check_block_options(o, app);
   }
   if (o.choice.is_number()) {
-    if (app.get_option("--saturation")->count() > 0)
+    if (app.option("--saturation").count() > 0)
       throw UsageError("--saturation: expected one of P3109's formats, such as Binary8p4se; others have --overflow");
     o.format = o.choice.number;
     if (o.format == kBinary64)
-      throw UsageError("--format: '" + app.get_option("--format")->as<std::string>() +
+      throw UsageError("--format: '" + app.option("--format").text() +
                        "': expected a format of at most 24 bits of precision; fp64 is for conversions only");
     if (!o.back) check_number_options(o, app);
     if (o.back && o.packed)
@@ -89,7 +87,7 @@ void carry_out(const RoundOptions& o) {
   return o.choice.is_number() ? round_number_file(o) : round_small_file(o);
 }
 
-int run_round(RoundOptions& o, const CLI::App& app) {
+int run_round(RoundOptions& o, const cli::App& app) {
   check_round_options(o, app);
   if (o.choice.is_number() && !o.back)
     settle_round_device(o);
@@ -124,28 +122,27 @@ uint32_t amax_from_text(const std::string& text) {
 }
 
 /// Options of formats of blocks alone; kBlockOptions has their names.
-void add_block_options(CLI::App& app, const std::shared_ptr<RoundOptions>& o) {
+void add_block_options(const cli::App& app, const std::shared_ptr<RoundOptions>& o) {
   const auto into_text = [o](const char* name) {
     return [o, name](const std::string& value) { o->block_options.emplace_back(name, value); };
   };
-  app.add_option_function<std::string>(
+  app.add_option_function(
          "--scale-rule", into_text("scale_rule"),
          "how a scale follows from its block: floor, ceil, even, rceil, microxcaling (MX) [=floor]; "
          "transformer_engine, "
          "torchao, one_level (NVFP4) [=transformer_engine]; transformer_engine, deepseek, deepgemm (FP8) "
          "[=transformer_engine]")
-      ->type_name("WORD");
+      .type_name("WORD");
   offer(app, "--scale-rule",
         Words{"floor", "ceil", "even", "rceil", "microxcaling", "transformer_engine", "torchao", "one_level",
               "deepseek", "deepgemm"});
-  app.add_option_function<std::string>("--block", into_text("block"),
-                                       "elements of a block along the axis [=the format's]")
-      ->type_name("N");
-  app.add_option_function<std::string>("--rows", into_text("rows"),
-                                       "rows that share a scale, the axis being the last: 16 for NVFP4's tiles "
-                                       "[=the format's]")
-      ->type_name("N");
-  app.add_option_function<std::string>(
+  app.add_option_function("--block", into_text("block"), "elements of a block along the axis [=the format's]")
+      .type_name("N");
+  app.add_option_function("--rows", into_text("rows"),
+                          "rows that share a scale, the axis being the last: 16 for NVFP4's tiles "
+                          "[=the format's]")
+      .type_name("N");
+  app.add_option_function(
          "--axis",
          [o](const std::string& text) {
            const bool negative = text.starts_with('-');
@@ -154,17 +151,17 @@ void add_block_options(CLI::App& app, const std::shared_ptr<RoundOptions>& o) {
            o->axis = negative ? -magnitude : magnitude;
          },
          "axis along which blocks lie; -1: the last [=-1]")
-      ->type_name("N");
+      .type_name("N");
   app.add_option("--scales", o->scales,
                  "file of the scales: 'u1', E8M0 or NVFP4's e4m3; 'f4', what FP8 is multiplied by. Written; read by "
                  "--dequantize, a tensor too [=NAME_scale beside the codes in a .safetensors file]")
-      ->type_name("S.npy");
-  app.add_option_function<std::string>(
+      .type_name("S.npy");
+  app.add_option_function(
          "--amax", [o](const std::string& text) { o->amax = amax_from_text(text); },
          "NVFP4: the greatest magnitude that the scales refer to, a number or its fp32 code [=that of the array]; with "
          "--dequantize needed [=NAME_amax beside the codes in a .safetensors file]")
-      ->type_name("X");
-  app.add_option_function<std::string>(
+      .type_name("X");
+  app.add_option_function(
          "--shape",
          [o](const std::string& text) {
            std::istringstream list(text);
@@ -173,66 +170,66 @@ void add_block_options(CLI::App& app, const std::shared_ptr<RoundOptions>& o) {
            if (o->shape.empty()) throw UsageError("--shape: '" + text + "': expected extents, such as 3,5");
          },
          "--dequantize --packed: the shape of the array [=that of the codes, the last extent doubled]")
-      ->type_name("N,N");
+      .type_name("N,N");
 }
 
 }  // namespace
 
-Verb add_round(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("round", "Round an array in a .npy or .safetensors file to a format");
+Verb add_round(const cli::App& program) {
+  cli::App app = program.add_subcommand("round", "Round an array in a .npy or .safetensors file to a format");
   const auto o = std::make_shared<RoundOptions>();
-  app->add_option("IN", o->in,
-                  "the array: float32 or float64, of blocks float32, C order; with --dequantize codes. "
-                  "Or a tensor, FILE.safetensors:NAME, of F64, F32, F16, BF16 or F8_...")
-      ->required()
-      ->type_name("IN.npy");
-  app->add_option("OUT", o->out,
-                  "the codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; an existing file is replaced only by "
-                  "a complete one. Or FILE.safetensors[:NAME] [=IN's name]: codes as F16, BF16, F8_E4M3, F8_E5M2, "
-                  "F8_E4M3FNUZ, F8_E5M2FNUZ; of blocks as F4, F8_..., of mxint8 I8, of 6 bits U8, with NAME_scale "
-                  "(F8_E8M0, F8_E4M3, F32) and, of nvfp4, NAME_amax (F32) beside; others U8, U16 or U32")
-      ->required()
-      ->type_name("OUT.npy");
-  add_format_choice(*app, o->choice,
+  app.add_option("IN", o->in,
+                 "the array: float32 or float64, of blocks float32, C order; with --dequantize codes. "
+                 "Or a tensor, FILE.safetensors:NAME, of F64, F32, F16, BF16 or F8_...")
+      .required()
+      .type_name("IN.npy");
+  app.add_option("OUT", o->out,
+                 "the codes: fp16 as 'f2', other formats as 'u1', 'u2' or 'u4'; an existing file is replaced only by "
+                 "a complete one. Or FILE.safetensors[:NAME] [=IN's name]: codes as F16, BF16, F8_E4M3, F8_E5M2, "
+                 "F8_E4M3FNUZ, F8_E5M2FNUZ; of blocks as F4, F8_..., of mxint8 I8, of 6 bits U8, with NAME_scale "
+                 "(F8_E8M0, F8_E4M3, F32) and, of nvfp4, NAME_amax (F32) beside; others U8, U16 or U32")
+      .required()
+      .type_name("OUT.npy");
+  add_format_choice(app, o->choice,
                     "target, see `softamp formats`: of numbers (fp16), of P3109's (Binary8p4se), e8m0, or of blocks "
                     "(mxfp4, nvfp4:rounding=stochastic)")
-      ->required();
-  offer(*app, "--format", [] {
+      .required();
+  offer(app, "--format", [] {
     Words words = words_of_format_choice();
     std::erase(words, format_name(kBinary64));
     return words;
   });
-  o->rounding.add_rounding(*app);
-  o->rounding.add_bits(*app);
-  o->rounding.add_seed(*app);
-  add_word(*app, "--random", o->rounding.engine, engine_from_name, "philox (10 rounds), philox7 [=philox]");
-  offer(*app, "--random", {"philox", "philox7"});
-  app->add_option(
+  o->rounding.add_rounding(app);
+  o->rounding.add_bits(app);
+  o->rounding.add_seed(app);
+  add_word(app, "--random", o->rounding.engine, engine_from_name, "philox (10 rounds), philox7 [=philox]");
+  offer(app, "--random", {"philox", "philox7"});
+  app.add_option(
          "--random-bits", o->random_bits,
          "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator: its low --bits bits are read; "
          "with --chip it is the chip's random word, of which the chip reads its part (AMD's the top bits of 32)")
-      ->type_name("R.npy");
-  o->rounding.add_overflow(*app);
-  o->rounding.add_preset(*app);
-  o->rounding.add_chip(*app);
-  o->rounding.add_cast(*app);
-  add_word(*app, "--saturation", o->saturation, saturation_from_name,
+      .type_name("R.npy");
+  o->rounding.add_overflow(app);
+  o->rounding.add_preset(app);
+  o->rounding.add_chip(app);
+  o->rounding.add_cast(app);
+  add_word(app, "--saturation", o->saturation, saturation_from_name,
            "P3109: what is too large becomes: finite (the last number, infinities too), propagate (numbers do, "
            "infinities stay), none (infinity where there is one) [=none]");
-  app->add_flag("--packed", o->packed,
-                "with a format of blocks of 4 bits: two codes a byte, the even index low, in a .safetensors file as U8 "
-                "instead of F4; with --chip: a random word "
-                "of 32 bits serves as many neighbours as in the chip's instruction, each by "
-                "its part of it; --random-bits then has one 'u4' for so many");
-  add_backend(*app, o->backend);
-  add_block_options(*app, o);
-  app->add_flag("--dequantize", o->back,
-                "the way back: IN has codes, OUT gets their values as float32; blocks with --scales");
-  add_whole(*app, "--step", o->rounding_step, 0, 0xFFFFFFFFu, "step of the random bits, 32 bits [=0]");
-  app->add_flag("--values", o->values, "write the rounded values as float32 instead of codes");
-  add_whole(*app, "--threads", o->threads, 0, 1024, "threads; 0: all [=0]. The result does not depend on it");
-  app->add_flag("--json", o->json, "print a summary as one JSON document (otherwise to standard error, for people)");
-  app->footer(
+  app.add_flag("--packed", o->packed,
+               "with a format of blocks of 4 bits: two codes a byte, the even index low, in a .safetensors file as U8 "
+               "instead of F4; with --chip: a random word "
+               "of 32 bits serves as many neighbours as in the chip's instruction, each by "
+               "its part of it; --random-bits then has one 'u4' for so many");
+  add_backend(app, o->backend);
+  add_block_options(app, o);
+  app.add_flag("--dequantize", o->back,
+               "the way back: IN has codes, OUT gets their values as float32; blocks with --scales");
+  add_whole(app, "--step", o->rounding_step, 0, 0xFFFFFFFFu, "step of the random bits, 32 bits [=0]");
+  app.add_flag("--values", o->values, "write the rounded values as float32 instead of codes");
+  add_whole(app, "--threads", o->threads, 0, 1024, "threads; 0: all [=0]. The result does not depend on it");
+  app.add_flag("--json", o->json, "print a summary as one JSON document (otherwise to standard error, for people)");
+  app.footer(
       "Element i takes the random bits of index i, operation 0, --step; with --packed value\n"
       "i mod n of word i / n, where a word serves n. Examples:\n"
       "  softamp round in.npy out.npy --format fp16\n"
@@ -248,7 +245,7 @@ Verb add_round(CLI::App& program) {
       "  softamp round model.safetensors:layer.0.weight out.safetensors --format nvfp4\n"
       "  softamp round in.npy out.npy --format nvfp4 --rounding stochastic --bits 8 --values --json\n"
       "  softamp round in.npy out.npy --format Binary8p4se --saturation finite");
-  return {app, [o, app] { return run_round(*o, *app); }};
+  return {app, [o, app] { return run_round(*o, app); }};
 }
 
 }  // namespace softamp::program

@@ -123,17 +123,17 @@ class SmallValues {
 };
 
 /// Throws UsageError where --random and --random-bits do not fit the rounding.
-void check_random_options(const RoundOptions& o, const CLI::App& app, bool stochastic);
+void check_random_options(const RoundOptions& o, const cli::App& app, bool stochastic);
 
 /// To a format of numbers. Also settles the backend.
-void check_number_options(const RoundOptions& o, const CLI::App& app);
+void check_number_options(const RoundOptions& o, const cli::App& app);
 void settle_round_device(RoundOptions& o);
 void round_number_file(const RoundOptions& o);
 
 /// To a format of P3109's, or to E8M0.
 void round_small_file(const RoundOptions& o);
 /// Throws UsageError where options were given that such a format has no use for.
-void check_small_options(const RoundOptions& o, const CLI::App& app);
+void check_small_options(const RoundOptions& o, const cli::App& app);
 
 /// Throws UsageError: "codes.npy: element 5: 0x1f: expected a code of e2m1, 0x00..0x0f".
 [[noreturn]] void refuse_code(const std::string& path, uint64_t index, uint32_t code, const std::string& format,
@@ -146,7 +146,7 @@ void values_file(const RoundOptions& o);
 void block_values_file(const RoundOptions& o);
 
 /// To a format of blocks.
-void check_block_options(const RoundOptions& o, const CLI::App& app);
+void check_block_options(const RoundOptions& o, const cli::App& app);
 void round_blocks_file(const RoundOptions& o);
 
 }  // namespace softamp::program

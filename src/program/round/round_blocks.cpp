@@ -5,7 +5,6 @@
 #include "softamp/report/number_text.h"
 #include "src/report/progress.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -188,11 +187,11 @@ bulk::BlockFormat block_format_of(const RoundOptions& o) {
   }
 }
 
-void check_block_options(const RoundOptions& o, const CLI::App& app) {
+void check_block_options(const RoundOptions& o, const cli::App& app) {
   const bulk::BlockFormat f = block_format_of(o);
   const std::string with = " with --format " + o.choice.blocks;
   for (const char* other : {"--chip", "--cast", "--overflow", "--saturation", "--random-bits"})
-    if (app.get_option(other)->count() > 0)
+    if (app.option(other).count() > 0)
       throw UsageError(std::string(other) + ": expected none" + with + ": elements of blocks saturate" +
                        (other == std::string("--random-bits") ? ", and draw from the generator" : ""));
   if (o.rounding.preset != Preset::kIeee) throw UsageError("--preset: 'ipu': expected ieee" + with);

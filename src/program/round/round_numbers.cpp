@@ -4,7 +4,6 @@
 
 #include "src/report/progress.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -90,7 +89,7 @@ void print_flags(const FpStatus& status) {
 
 }  // namespace
 
-void check_random_options(const RoundOptions& o, const CLI::App& app, bool stochastic) {
+void check_random_options(const RoundOptions& o, const cli::App& app, bool stochastic) {
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError(
         "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
@@ -98,12 +97,12 @@ void check_random_options(const RoundOptions& o, const CLI::App& app, bool stoch
   if (o.random_bits.empty()) return;
   if (!stochastic) throw UsageError("--random-bits: expected --rounding stochastic beside it");
   for (const char* other : {"--seed", "--random"})
-    if (app.get_option(other)->count() > 0)
+    if (app.option(other).count() > 0)
       throw UsageError(std::string("--random-bits takes the place of the generator; expected no ") + other +
                        " beside it");
 }
 
-void check_number_options(const RoundOptions& o, const CLI::App& app) {
+void check_number_options(const RoundOptions& o, const cli::App& app) {
   const bool stochastic = o.rounding.policy(o.format).stochastic();  // also refuses modes that the preset does not have
   if (o.rounding.chip && chip_rounding(*o.rounding.chip, o.format).from != kFp32)
     throw UsageError("--chip: " + name_of(*o.rounding.chip) + " makes " + format_name(o.format) + " from " +

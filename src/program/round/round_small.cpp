@@ -9,7 +9,6 @@
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <atomic>
@@ -185,17 +184,17 @@ void SmallValues::check_float32_holds_all() const {
                    " on; expected a format whose values float32 holds, or no --values and no --dequantize");
 }
 
-void check_small_options(const RoundOptions& o, const CLI::App& app) {
+void check_small_options(const RoundOptions& o, const cli::App& app) {
   const std::string with = " with --format " + small_name(o);
   for (const char* other : {"--chip", "--cast", "--packed"})
-    if (app.get_option(other)->count() > 0) throw UsageError(std::string(other) + ": expected none" + with);
+    if (app.option(other).count() > 0) throw UsageError(std::string(other) + ": expected none" + with);
   if (o.rounding.preset != Preset::kIeee) throw UsageError("--preset: 'ipu': expected ieee" + with);
   if (o.values || o.back) SmallValues(o.choice).check_float32_holds_all();
   if (o.choice.e8m0) {
     if (!o.back) e8m0_rounding(o);
     if (o.rounding.overflow == Overflow::kInfinity)
       throw UsageError("--overflow: 'infinity': expected nan or saturate" + with);
-    if (app.get_option("--saturation")->count() > 0)
+    if (app.option("--saturation").count() > 0)
       throw UsageError("--saturation: expected one of P3109's formats, such as Binary8p4se, not e8m0");
     if (!o.random_bits.empty()) throw UsageError("--random-bits: expected a stochastic rounding, which e8m0 has not");
     return;

@@ -5,7 +5,6 @@
 #include "src/program/selftest/selftest_backend.h"
 #include "src/program/selftest/selftest_checks.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
@@ -96,20 +95,20 @@ int run_selftest(bool json, const std::string& backend) {
 
 }  // namespace
 
-Verb add_selftest(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("selftest", "Check this build on this machine against known answers");
+Verb add_selftest(const cli::App& program) {
+  cli::App app = program.add_subcommand("selftest", "Check this build on this machine against known answers");
   struct SelftestOptions {
     bool json = false;
     std::string backend = "emu";
   };
   const auto o = std::make_shared<SelftestOptions>();
-  app->add_option_function<std::string>(
+  app.add_option_function(
          "--backend", [o](const std::string& text) { o->backend = backend_from_name(text); },
          "cuda or gpu: also compare a GPU with emu; auto: if there is a GPU [=emu]")
-      ->type_name("WORD");
-  offer_backends(*app);
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(
+      .type_name("WORD");
+  offer_backends(app);
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(
       R"(Exit code 0 where every check passes, 1 where one fails; 77, without a check, where --backend cuda finds no GPU.
 Digests of --backend cuda are equal on every machine.
 

@@ -14,7 +14,6 @@
 #include "src/files/run_files.h"
 #include "src/train/settings/settings_fields.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -328,71 +327,68 @@ int run_verb(const StudyOptions& given) {
 
 }  // namespace
 
-Verb add_study(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("study", "Trains under many settings and seeds, and compares");
+Verb add_study(const cli::App& program) {
+  cli::App app = program.add_subcommand("study", "Trains under many settings and seeds, and compares");
   const auto o = std::make_shared<StudyOptions>();
-  app->add_option("STUDY", o->file, "JSON file: settings, grid, cases, seeds [=what the options say]")
-      ->type_name("FILE");
+  app.add_option("STUDY", o->file, "JSON file: settings, grid, cases, seeds [=what the options say]").type_name("FILE");
   const auto repeatable = [&](const std::string& name, std::vector<std::string>& target, const std::string& text,
                               const std::string& type) {
-    app->add_option_function<std::vector<std::string>>(
+    app.add_option_function(
            name,
            [&target](const std::vector<std::string>& values) {
              target.insert(target.end(), values.begin(), values.end());
            },
            text)
-        ->type_name(type)
-        ->allow_extra_args(false);
+        .type_name(type)
+        .allow_extra_args(false);
   };
   repeatable("--grid", o->grid, "values of one setting, combined with those of every other axis; repeatable",
              "KEY=VALUE,VALUE,...");
   repeatable("--case", o->cases, "settings that change together; repeatable, all cases are one axis",
              "KEY=VALUE,KEY=VALUE");
-  app->add_option(
-         "--mechanisms", o->mechanisms,
-         "compare mechanisms of mixed precision: those named, or a list from all systems; without a STUDY file "
-         "of a small residual network on generated images")
-      ->type_name("[A,B,...]")
-      ->expected(0, 1);
-  add_environment_option(*app, o->environment);
+  app.add_option("--mechanisms", o->mechanisms,
+                 "compare mechanisms of mixed precision: those named, or a list from all systems; without a STUDY file "
+                 "of a small residual network on generated images")
+      .type_name("[A,B,...]")
+      .expected(0, 1);
+  add_environment_option(app, o->environment);
   repeatable("--set", o->set, "one setting of all runs; repeatable", "KEY=VALUE");
-  add_whole(*app, "--seeds", o->seeds, 1, 1000000, "runs of each setting, from the settings' seed on [=3]");
-  app->add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
-      ->type_name("DIR");
-  app->add_option("--out", o->running.folder,
-                  "keep each finished run here, and do not repeat kept ones; any number of processes, on any machines, "
-                  "share the runs of one folder [=none]")
-      ->type_name("DIR");
-  add_whole(*app, "--jobs", o->running.jobs, 0, 1024,
+  add_whole(app, "--seeds", o->seeds, 1, 1000000, "runs of each setting, from the settings' seed on [=3]");
+  app.add_option("--data", o->data, "folder of images [=the settings', else $SOFTAMP_DATA, else a generated set]")
+      .type_name("DIR");
+  app.add_option("--out", o->running.folder,
+                 "keep each finished run here, and do not repeat kept ones; any number of processes, on any machines, "
+                 "share the runs of one folder [=none]")
+      .type_name("DIR");
+  add_whole(app, "--jobs", o->running.jobs, 0, 1024,
             "runs at a time, one thread each; 0: as many as cores, under mpirun or srun this process's part of them "
             "[=0]");
-  app->add_option("--shard", o->shard,
-                  "only every N-th run, from the I-th on; slurm: those of this task of a job array; with --out [=all]")
-      ->type_name("I/N");
-  app->add_flag("--list", o->list, "only list the runs: key; done, claimed by which process, or missing; with --out");
-  app->add_flag("--collect", o->collect,
-                "only make table, plots and files of the runs that --out has; exit code 1 if some are missing");
-  add_backend(*app, o->backend, "the settings', else emu");
+  app.add_option("--shard", o->shard,
+                 "only every N-th run, from the I-th on; slurm: those of this task of a job array; with --out [=all]")
+      .type_name("I/N");
+  app.add_flag("--list", o->list, "only list the runs: key; done, claimed by which process, or missing; with --out");
+  app.add_flag("--collect", o->collect,
+               "only make table, plots and files of the runs that --out has; exit code 1 if some are missing");
+  add_backend(app, o->backend, "the settings', else emu");
   repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg or FILE.png; repeatable", "FILE");
-  app->add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
-  app->add_option("--csv", o->csv, "write the table as comma-separated values [=none]")->type_name("FILE");
-  app->add_option("--runs-csv", o->runs_csv, "write a line for each run: seed, outcome, first NaN, figures [=none]")
-      ->type_name("FILE");
-  app->add_option("--steps-csv", o->steps_csv, "write a line for each step of each run: its loss [=none]")
-      ->type_name("FILE");
-  app->add_option(
+  app.add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
+  app.add_option("--csv", o->csv, "write the table as comma-separated values [=none]").type_name("FILE");
+  app.add_option("--runs-csv", o->runs_csv, "write a line for each run: seed, outcome, first NaN, figures [=none]")
+      .type_name("FILE");
+  app.add_option("--steps-csv", o->steps_csv, "write a line for each step of each run: its loss [=none]")
+      .type_name("FILE");
+  app.add_option(
          "--report", o->report,
          "write a page of HTML, one file: what was asked, table, verdicts, loss curves, histograms, settings, and the "
          "commands that repeat it [=none]")
-      ->type_name("FILE");
-  app->add_flag(
-      "--histograms", o->running.exponents,
-      "count exponents of weights, activations and gradients in the first, the last and each tenth of a run's "
-      "steps, for --report and --json; runs that were kept without are done again");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
-  for (const char* option : {"--grid", "--case", "--set"}) offer(*app, option, setting_keys);
-  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
+      .type_name("FILE");
+  app.add_flag("--histograms", o->running.exponents,
+               "count exponents of weights, activations and gradients in the first, the last and each tenth of a run's "
+               "steps, for --report and --json; runs that were kept without are done again");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
+  for (const char* option : {"--grid", "--case", "--set"}) offer(app, option, setting_keys);
+  app.footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs
 nor on --backend. A kept run is used only by the same program and for the same images, in any folder.
 
 Processes with one --out share its runs: each run is done by one of them, what a killed one had begun is taken over, and

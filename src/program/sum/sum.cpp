@@ -12,7 +12,6 @@
 #include "src/report/comma_list.h"
 #include "src/report/progress.h"
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <csignal>
@@ -127,8 +126,8 @@ void run_cases(const SumOptions& o, const std::vector<SumCase>& cases) {
   }
 }
 
-void check_options(const SumOptions& o, const CLI::App& app) {
-  const auto given = [&](const char* name) { return app.get_option(name)->count() > 0; };
+void check_options(const SumOptions& o, const cli::App& app) {
+  const auto given = [&](const char* name) { return app.option(name).count() > 0; };
   const bool arrays = !o.input.files.empty();
   if (o.value.empty() && !arrays)
     throw UsageError("--value is required, or --values X.npy, or --dot A.npy B.npy; see `softamp sum --help`");
@@ -139,7 +138,7 @@ void check_options(const SumOptions& o, const CLI::App& app) {
   if (given("--products") && o.input.files.size() != 2) throw UsageError("--products: expected --dot beside it");
 }
 
-int run_sum(SumOptions& o, const CLI::App& app) {
+int run_sum(SumOptions& o, const cli::App& app) {
   check_options(o, app);
   files::RunFiles files;
   for (const std::string& file : o.input.files) files.reads("an array that is read", file);
@@ -167,10 +166,10 @@ int run_sum(SumOptions& o, const CLI::App& app) {
 
 /// An option whose value is a list of words between commas; repeatable.
 template <typename T, typename Parse>
-CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<T>& target, Parse parse,
-                      const std::string& text) {
+cli::Option add_list(const cli::App& app, const std::string& name, std::vector<T>& target, Parse parse,
+                     const std::string& text) {
   return app
-      .add_option_function<std::vector<std::string>>(
+      .add_option_function(
           name,
           [&target, name, parse](const std::vector<std::string>& values) {
             try {
@@ -181,8 +180,8 @@ CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<T>& ta
             }
           },
           text)
-      ->type_name("WORD")
-      ->allow_extra_args(false);
+      .type_name("WORD")
+      .allow_extra_args(false);
 }
 
 FloatFormat compute_format(const std::string& option, const std::string& name) {
@@ -195,29 +194,28 @@ FloatFormat compute_format(const std::string& option, const std::string& name) {
 
 }  // namespace
 
-Verb add_sum(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
+Verb add_sum(const cli::App& program) {
+  cli::App app = program.add_subcommand(
       "sum", "Add a number again and again, or the elements of an array, each addition rounded once");
   const auto o = std::make_shared<SumOptions>();
-  CLI::Option* const value =
-      app->add_option("--value", o->value, "the number that is added, rounded to nearest to the format")
-          ->type_name("X");
-  add_whole(*app, "--count", o->count, 1, std::numeric_limits<uint32_t>::max(), "how many times, with --value");
-  CLI::Option* const values =
-      app->add_option_function<std::string>(
+  const cli::Option value =
+      app.add_option("--value", o->value, "the number that is added, rounded to nearest to the format").type_name("X");
+  add_whole(app, "--count", o->count, 1, std::numeric_limits<uint32_t>::max(), "how many times, with --value");
+  const cli::Option values =
+      app.add_option_function(
              "--values", [o](const std::string& file) { o->input.files = {file}; },
              "instead of --value: add the elements of this array one after the other, each rounded to nearest to the "
              "format: float16, float32 or float64, of any shape in C order")
-          ->type_name("X.npy")
-          ->excludes(value);
-  app->add_option_function<std::vector<std::string>>(
+          .type_name("X.npy")
+          .excludes(value);
+  app.add_option_function(
          "--dot", [o](const std::vector<std::string>& files) { o->input.files = files; },
          "instead of --value: add the products of the elements of two arrays of equal length, ascending")
-      ->type_name("A.npy B.npy")
-      ->expected(2)
-      ->excludes(value)
-      ->excludes(values);
-  app->add_option_function<std::string>(
+      .type_name("A.npy B.npy")
+      .expected(2)
+      .excludes(value)
+      .excludes(values);
+  app.add_option_function(
          "--products",
          [o](const std::string& word) {
            if (word != "exact" && word != "rounded")
@@ -225,9 +223,9 @@ Verb add_sum(CLI::App& program) {
            o->rounded_products = word == "rounded";
          },
          "of --dot: exact (sum + a b is rounded once), rounded (a b is rounded, and then the sum) [=exact]")
-      ->type_name("WORD");
-  offer(*app, "--products", Words{"exact", "rounded"});
-  app->add_option_function<std::string>(
+      .type_name("WORD");
+  offer(app, "--products", Words{"exact", "rounded"});
+  app.add_option_function(
          "--codes",
          [o](const std::string& name) {
            try {
@@ -237,40 +235,39 @@ Verb add_sum(CLI::App& program) {
            }
          },
          "of --values and --dot: unsigned elements are codes of this format, as `softamp round` writes them")
-      ->type_name("WORD");
-  offer(*app, "--codes", names_of_compute_formats);
-  app->add_option("--start", o->start, "the sum before the first addition [=0]")->type_name("X");
+      .type_name("WORD");
+  offer(app, "--codes", names_of_compute_formats);
+  app.add_option("--start", o->start, "the sum before the first addition [=0]").type_name("X");
   add_list(
-      *app, "--format", o->axes.formats, [](const std::string& name) { return compute_format("--format", name); },
+      app, "--format", o->axes.formats, [](const std::string& name) { return compute_format("--format", name); },
       "format of the sum, see `softamp formats`; several, as fp16,bf16, make a table [=fp16]");
-  offer(*app, "--format", names_of_compute_formats);
-  add_list(*app, "--rounding", o->axes.modes, rounding_from_name,
+  offer(app, "--format", names_of_compute_formats);
+  add_list(app, "--rounding", o->axes.modes, rounding_from_name,
            "nearest (ties to even), nearest-away, zero, up, down, stochastic, odd; several make a table [=nearest]");
-  offer(*app, "--rounding", names_of_all<RoundingMode>);
-  app->add_option_function<std::string>(
+  offer(app, "--rounding", names_of_all<RoundingMode>);
+  app.add_option_function(
          "--bits", [o](const std::string& text) { o->axes.bits = bits_of_list(text); },
          "random bits of a stochastic rounding, 1..32; several, as 1:16 or 4,8,13, make a table [=13; 16 with "
          "xoroshiro128aox]")
-      ->type_name("N");
-  add_word(*app, "--variant", o->rounding.variant, variant_from_name,
+      .type_name("N");
+  add_word(app, "--variant", o->rounding.variant, variant_from_name,
            "how the random bits decide: carry (the IPU's), half, rne, odd, at-least [=carry]");
-  add_whole(*app, "--replicas", o->replicas, 1, 1u << 20, "independent stochastic sums [=20]");
-  o->rounding.add_seed(*app);
-  o->rounding.add_engine(*app);
-  o->rounding.add_preset(*app);
-  o->rounding.add_overflow(*app);
-  app->add_option_function<std::vector<std::string>>(
+  add_whole(app, "--replicas", o->replicas, 1, 1u << 20, "independent stochastic sums [=20]");
+  o->rounding.add_seed(app);
+  o->rounding.add_engine(app);
+  o->rounding.add_preset(app);
+  o->rounding.add_overflow(app);
+  app.add_option_function(
          "--plot",
          [o](const std::vector<std::string>& files) { o->plots.insert(o->plots.end(), files.begin(), files.end()); },
          "draw into FILE.svg or FILE.png the running sums of one --value; else errors over random bits, where there "
          "are "
          "several numbers of them, or over additions, beside sqrt(n) u; may be repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  app->add_option("--csv", o->csv, "write the table as comma-separated values, a line a case [=none]")
-      ->type_name("FILE");
-  app->add_flag("--json", o->json, "print one JSON document");
-  app->footer(
+      .type_name("FILE")
+      .allow_extra_args(false);
+  app.add_option("--csv", o->csv, "write the table as comma-separated values, a line a case [=none]").type_name("FILE");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(
       "Addition n, from 0, of replica i takes the random bits of step n, operation 0, index i; a rounded product "
       "those\n"
       "of operation 1. A table has one line a case: result, error, and bound: sqrt(n) u sum|x| where the rounding is\n"
@@ -283,7 +280,7 @@ Verb add_sum(CLI::App& program) {
       "  softamp sum --values x.npy --format bf16\n"
       "  softamp sum --values x.npy --rounding stochastic --bits 1:16 --csv bits.csv --plot bits.svg\n"
       "  softamp sum --dot a.npy b.npy --products rounded --format fp16,bf16 --rounding nearest,stochastic");
-  return {app, [o, app] { return run_sum(*o, *app); }};
+  return {app, [o, app] { return run_sum(*o, app); }};
 }
 
 }  // namespace softamp::program

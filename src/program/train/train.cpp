@@ -6,8 +6,6 @@
 #include "src/program/train/shared_train.h"
 #include "src/program/train/train_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include <utility>
 
 #include "softamp/train/models.h"
@@ -22,111 +20,108 @@ struct TrainCommand : TrainVerbOptions {
 
 }  // namespace
 
-Verb add_train(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("train", "Trains a network under a floating-point behaviour");
+Verb add_train(const cli::App& program) {
+  cli::App app = program.add_subcommand("train", "Trains a network under a floating-point behaviour");
   const auto o = std::make_shared<TrainCommand>();
-  app->add_option("SETTINGS", o->file, "JSON file of settings; what it leaves out keeps its default [=the defaults]")
-      ->type_name("FILE");
-  app->add_option("--set", o->set, "one setting, applied after the file; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  add_mechanism_options(*app, o->mechanisms);
-  add_environment_option(*app, o->environment);
-  app->add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
-  app->add_option(
+  app.add_option("SETTINGS", o->file, "JSON file of settings; what it leaves out keeps its default [=the defaults]")
+      .type_name("FILE");
+  app.add_option("--set", o->set, "one setting, applied after the file; repeatable")
+      .type_name("KEY=VALUE")
+      .allow_extra_args(false);
+  add_mechanism_options(app, o->mechanisms);
+  add_environment_option(app, o->environment);
+  app.add_flag("--print-settings", o->print_settings, "print the settings as JSON and do nothing else");
+  app.add_option(
          "--network", o->network,
          "a network by name, or a JSON file of layers (docs/NETWORKS.md), as --set network=NET [=the settings']")
-      ->type_name("NET");
-  app->add_option("--print-network", o->print_network, "print the file of a network and do nothing else")
-      ->type_name("NET");
-  app->add_option("--print-recipe-fp8", o->print_recipe_fp8, "print the file of a recipe and do nothing else")
-      ->type_name("NAME");
-  offer(*app, "--print-recipe-fp8", Fp8Recipe::names);
-  offer(*app, "--network", network_names);
-  offer(*app, "--print-network", network_names);
-  app->add_flag("--find-loss-scale", o->find_loss_scale,
-                "instead of training: raise the loss scale by doubling until the first step overflows");
-  app->add_option("--data", o->data,
-                  "folder of images, or what the network reads: .npz of arrays, text [=the settings', else "
-                  "$SOFTAMP_DATA, else generated images]")
-      ->type_name("PLACE");
-  app->add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]")->type_name("FILE");
-  app->add_option("--checkpoint", o->output.checkpoint,
-                  "where the state goes at the end and when interrupted, .npz [=none]")
-      ->type_name("FILE");
-  add_whole(*app, "--checkpoint-every", o->output.checkpoint_every, 0, uint64_t{1} << 40,
+      .type_name("NET");
+  app.add_option("--print-network", o->print_network, "print the file of a network and do nothing else")
+      .type_name("NET");
+  app.add_option("--print-recipe-fp8", o->print_recipe_fp8, "print the file of a recipe and do nothing else")
+      .type_name("NAME");
+  offer(app, "--print-recipe-fp8", Fp8Recipe::names);
+  offer(app, "--network", network_names);
+  offer(app, "--print-network", network_names);
+  app.add_flag("--find-loss-scale", o->find_loss_scale,
+               "instead of training: raise the loss scale by doubling until the first step overflows");
+  app.add_option("--data", o->data,
+                 "folder of images, or what the network reads: .npz of arrays, text [=the settings', else "
+                 "$SOFTAMP_DATA, else generated images]")
+      .type_name("PLACE");
+  app.add_option("--log", o->output.log, "JSON lines: settings, every step, every epoch [=none]").type_name("FILE");
+  app.add_option("--checkpoint", o->output.checkpoint,
+                 "where the state goes at the end and when interrupted, .npz [=none]")
+      .type_name("FILE");
+  add_whole(app, "--checkpoint-every", o->output.checkpoint_every, 0, uint64_t{1} << 40,
             "also after every N steps; 0: never [=0]");
-  app->add_option("--resume", o->output.resume,
-                  "checkpoint to resume from; the bits are those of a run that was never stopped [=none]")
-      ->type_name("FILE");
-  app->add_flag(
+  app.add_option("--resume", o->output.resume,
+                 "checkpoint to resume from; the bits are those of a run that was never stopped [=none]")
+      .type_name("FILE");
+  app.add_flag(
       "--lost-updates", o->output.lost_updates,
       "count the updates that rounding to nearest loses, by variable: a warning, lines at the end, in --log and "
       "--json");
-  app->add_flag("--gradient-norms", o->output.gradient_norms,
-                "compute the norm of the gradients of each step, which clipping needs anyway: in --log, --csv, --plot");
-  app->add_option("--plot", o->output.plot,
-                  "draw the loss curve into FILE.svg or FILE.png; below it learning rate and loss scale, where they "
-                  "change, and the gradients' norm, where it is computed [=none]")
-      ->type_name("FILE");
-  app->add_option(
-         "--histograms", o->output.histograms,
-         "count the exponents of weights, activations and gradients by layer: FILE.json; FILE.svg, FILE.png: a "
-         "picture of the gradients with and without the loss scale; in --json, too [=none]")
-      ->type_name("FILE");
-  add_whole(*app, "--histogram-every", o->output.histogram_every, 0, uint64_t{1} << 40,
+  app.add_flag("--gradient-norms", o->output.gradient_norms,
+               "compute the norm of the gradients of each step, which clipping needs anyway: in --log, --csv, --plot");
+  app.add_option("--plot", o->output.plot,
+                 "draw the loss curve into FILE.svg or FILE.png; below it learning rate and loss scale, where they "
+                 "change, and the gradients' norm, where it is computed [=none]")
+      .type_name("FILE");
+  app.add_option("--histograms", o->output.histograms,
+                 "count the exponents of weights, activations and gradients by layer: FILE.json; FILE.svg, FILE.png: a "
+                 "picture of the gradients with and without the loss scale; in --json, too [=none]")
+      .type_name("FILE");
+  add_whole(app, "--histogram-every", o->output.histogram_every, 0, uint64_t{1} << 40,
             "of every N-th step, of the first and the last; 0: of each tenth of the run [=0]");
   RunOutput::Sample& sample = o->output.sample;
-  add_whole(*app, "--sample", sample.tokens, 1, 1'000'000,
+  add_whole(app, "--sample", sample.tokens, 1, 1'000'000,
             "a network that predicts the next token of a text: print, at the end, a text of N tokens that it goes on "
             "with; in --json, too; with --resume of a finished run that alone [=none]");
-  app->add_option("--sample-from", sample.begin, "what the text begins with [=the first character of the data]")
-      ->type_name("TEXT");
-  app->add_option_function<std::string>(
+  app.add_option("--sample-from", sample.begin, "what the text begins with [=the first character of the data]")
+      .type_name("TEXT");
+  app.add_option_function(
          "--temperature",
          [&sample](const std::string& text) { sample.temperature = parse_nonnegative("--temperature", text); },
          "logits are divided by it before a token is drawn; 0: always the most probable [=1]")
-      ->type_name("NUMBER");
-  add_whole(*app, "--sample-seed", sample.seed, 0, ~uint64_t{0}, "of the draws [=the settings' seed]");
-  app->add_option(
+      .type_name("NUMBER");
+  add_whole(app, "--sample-seed", sample.seed, 0, ~uint64_t{0}, "of the draws [=the settings' seed]");
+  app.add_option(
          "--initial", o->initial,
          "first weights, as --set initial=FILE: .npz or .safetensors with an array for each variable, under its "
          "name, or a checkpoint [=initialisers and seed]")
-      ->type_name("FILE");
-  app->add_option(
-         "--print", o->output.print,
-         "a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable")
-      ->type_name("TENSOR")
-      ->allow_extra_args(false);
-  app->add_option("--enqueue", o->output.enqueue, "a tensor that every step puts into --outfeed; repeatable")
-      ->type_name("TENSOR")
-      ->allow_extra_args(false);
-  app->add_option("--outfeed", o->output.outfeed, "the tensors of --enqueue, .npz: step3/NAME [=none]")
-      ->type_name("FILE");
-  app->add_option("--write-initial", o->output.write_initial, "the weights before the first step, .npz [=none]")
-      ->type_name("FILE");
-  app->add_option("--write-batches", o->output.write_batches,
-                  "what the run is fed, before it begins: FILE.npz, or a folder for images.npy and labels.npy [=none]")
-      ->type_name("PLACE");
-  app->add_option("--csv", o->csv,
-                  "a line for each step: loss, loss scale, learning rate, flags, gradient norm [=none]")
-      ->type_name("FILE");
-  add_backend(*app, o->backend, "the settings', else emu");
-  app->add_option_function<std::string>(
+      .type_name("FILE");
+  app.add_option("--print", o->output.print,
+                 "a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable")
+      .type_name("TENSOR")
+      .allow_extra_args(false);
+  app.add_option("--enqueue", o->output.enqueue, "a tensor that every step puts into --outfeed; repeatable")
+      .type_name("TENSOR")
+      .allow_extra_args(false);
+  app.add_option("--outfeed", o->output.outfeed, "the tensors of --enqueue, .npz: step3/NAME [=none]")
+      .type_name("FILE");
+  app.add_option("--write-initial", o->output.write_initial, "the weights before the first step, .npz [=none]")
+      .type_name("FILE");
+  app.add_option("--write-batches", o->output.write_batches,
+                 "what the run is fed, before it begins: FILE.npz, or a folder for images.npy and labels.npy [=none]")
+      .type_name("PLACE");
+  app.add_option("--csv", o->csv, "a line for each step: loss, loss scale, learning rate, flags, gradient norm [=none]")
+      .type_name("FILE");
+  add_backend(app, o->backend, "the settings', else emu");
+  app.add_option_function(
          "--compare", [o](const std::string& text) { o->compare = backend_from_name(text, "--compare"); },
          "instead of training: run every step on this backend, too, and stop at the first bit of loss, gradients, "
          "parameters or slots that differs; exit code 1 if one does [=none]")
-      ->type_name("WORD");
-  offer(*app, "--compare", backend_names());
-  add_whole(*app, "--steps", o->steps, 1, uint64_t{1} << 40,
+      .type_name("WORD");
+  offer(app, "--compare", backend_names());
+  add_whole(app, "--steps", o->steps, 1, uint64_t{1} << 40,
             "steps at most, as --set steps=N [=the settings'; with --compare 20 where they say none]");
-  add_whole(*app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
-  add_whole(*app, "--compare-weights", o->output.compare_weights_every, 0, 1 << 30,
+  add_whole(app, "--threads", o->threads, 0, 1024, "0: the settings'; results do not depend on it [=0]");
+  add_whole(app, "--compare-weights", o->output.compare_weights_every, 0, 1 << 30,
             "with several processes: after every N steps they compare hashes of their weights; 0: never [=1]");
-  app->add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
-  app->add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
-  offer(*app, "--set", setting_keys);
-  app->footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.
+  app.add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
+  app.add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
+  offer(app, "--set", setting_keys);
+  app.footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.
 
 Examples:
   softamp train

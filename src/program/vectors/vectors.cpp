@@ -3,7 +3,6 @@
 #include "src/program/vectors/vector_cases.h"
 
 #include <oneapi/tbb/parallel_for.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -42,7 +41,7 @@ struct VectorsOptions {
   uint64_t count = 0, seed = 0;
 };
 
-int run_vectors(const VectorsOptions& o, const CLI::App& app) {
+int run_vectors(const VectorsOptions& o, const cli::App& app) {
   const ComputePlan plan = compute_plan(o.compute, app);
   if (plan.behaviour.enabled_flags() != 0)
     throw UsageError("--behaviour: expected esr, nanoo or off; inv, div0 and oflo would stop at the first line");
@@ -72,16 +71,16 @@ int run_vectors(const VectorsOptions& o, const CLI::App& app) {
 
 }  // namespace
 
-Verb add_vectors(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("vectors", "Test vectors for an operation, edges first (TestFloat's format)");
-  app->footer(std::string(kVectorsForm) + kComputeOperationsHelp + kVectorsRules);
+Verb add_vectors(const cli::App& program) {
+  cli::App app = program.add_subcommand("vectors", "Test vectors for an operation, edges first (TestFloat's format)");
+  app.footer(std::string(kVectorsForm) + kComputeOperationsHelp + kVectorsRules);
   const auto o = std::make_shared<VectorsOptions>();
-  add_compute_options(*app, o->compute);
-  add_whole(*app, "--level", o->level, 1, VectorCases::kLevels, "how dense the edges are: 1, 2 [=1]");
-  add_whole(*app, "--count", o->count, 1, uint64_t{1} << 40, "lines [=50000 at level 1, 1000000 at level 2]");
-  add_whole(*app, "--seed", o->seed, 0, std::numeric_limits<uint64_t>::max(),
+  add_compute_options(app, o->compute);
+  add_whole(app, "--level", o->level, 1, VectorCases::kLevels, "how dense the edges are: 1, 2 [=1]");
+  add_whole(app, "--count", o->count, 1, uint64_t{1} << 40, "lines [=50000 at level 1, 1000000 at level 2]");
+  add_whole(app, "--seed", o->seed, 0, std::numeric_limits<uint64_t>::max(),
             "seed of operands and random fields, 64 bits [=0]");
-  return {app, [o, app] { return run_vectors(*o, *app); }};
+  return {app, [o, app] { return run_vectors(*o, app); }};
 }
 
 }  // namespace softamp::program

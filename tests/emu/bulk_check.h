@@ -14,26 +14,12 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/tensor/bulk.h"
+#include "tests/mixer.h"
 
 namespace softamp::test {
 
 using bulk::BulkOptions;
 using bulk::InstructionSet;
-
-/// A small generator of test data, independent of the one under test.
-class Mixer {
- public:
-  explicit Mixer(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
-  uint64_t operator()() {  // splitmix64
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  uint64_t state_;
-};
 
 /// The sets that machine and build have.
 inline std::vector<InstructionSet> usable_sets() {

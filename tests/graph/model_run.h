@@ -17,6 +17,7 @@
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
 #include "tests/ops/element_rows.h"
+#include "tests/mixer.h"
 #include "tests/oracle/tensor_model.h"
 
 namespace softamp::test {
@@ -27,23 +28,6 @@ using oracle::model::Mode;
 using oracle::model::Range;
 using oracle::model::Real;
 using Ints = std::vector<int64_t>;
-
-/// splitmix64: test data, the same on every machine.
-class Mixer {
- public:
-  explicit Mixer(uint64_t seed) : state_(seed) {}
-  uint64_t operator()() {
-    uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-  }
-  int64_t below(int64_t n) { return static_cast<int64_t>((*this)() % static_cast<uint64_t>(n)); }
-  int64_t between(int64_t a, int64_t b) { return a + below(b - a + 1); }
-
- private:
-  uint64_t state_;
-};
 
 /// SOFTAMP_MODEL_ROUNDS (1 ..) [=1]: how often the tests of order take new shapes and numbers; a nightly run sets 50.
 inline int rounds() {

@@ -8,6 +8,7 @@
 
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/cvt_rs.h"
+#include "tests/mixer.h"
 #include "tests/oracle/chip_transcripts.h"
 
 namespace {
@@ -15,24 +16,13 @@ namespace {
 using namespace softamp;
 namespace slow = oracle::chips;
 
-/// splitmix64
-struct Mix {
-  uint64_t state;
-  uint64_t operator()() {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-};
-
 /// fp32 codes dense in what can go wrong on the way to `to`: specials; codes of `to`, their midpoints and quarters,
 /// each with its neighbours; subnormals and what lies below; the edges of overflow; fp32's own subnormals; anything.
 /// fewer (1 ..): divides their number.
 std::vector<uint32_t> sources(const FloatFormat& to, uint64_t seed, int fewer) {
   std::vector<uint32_t> all = {0,          1,          0x007FFFFF, 0x00800000, 0x7F7FFFFF,
                                0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF};
-  Mix mix{seed};
+  test::Mixer mix{seed};
   const auto around = [&all](double value) {
     const auto bits = static_cast<uint32_t>(fp::from_double(kFp32, value));
     for (uint32_t step = 0; step < 5; ++step)
@@ -57,7 +47,7 @@ std::vector<uint32_t> sources(const FloatFormat& to, uint64_t seed, int fewer) {
 
 /// Random numbers of r bits for source x: the ends, anything, and those at which the carry of x just comes or not,
 /// wherever its discarded bits begin.
-std::vector<uint32_t> numbers(uint32_t x, const FloatFormat& to, int r, Mix& mix) {
+std::vector<uint32_t> numbers(uint32_t x, const FloatFormat& to, int r, test::Mixer& mix) {
   const uint32_t mask = ~uint32_t{0} >> (32 - r);
   std::vector<uint32_t> all = {0, 1, mask, mask - 1, static_cast<uint32_t>(mix()) & mask};
   const double v = std::fabs(fp::to_double(kFp32, x));
@@ -81,7 +71,7 @@ void compare(Chip chip, const FloatFormat& to, ChipOverflow overflow, int bits, 
   ASSERT_TRUE(c.exists && c.has(overflow));
   const Semantics s = chip_semantics(chip, to, overflow, bits);
   const int r = c.policy(overflow).random_bits;
-  Mix mix{7};
+  test::Mixer mix{7};
   size_t wrong = 0;
   for (const uint32_t x : sources(to, 3, fewer))
     for (const uint32_t random : numbers(x, to, r, mix)) {
@@ -145,7 +135,7 @@ TEST(Chips, IntelAsItsDocumentHasIt) {
   compare(Chip::kIntelXe, kFp16, kSpecial, 0, slow::intel_to_f16);
   const Semantics s = chip_semantics(Chip::kIntelXe, kE5m2);
   ASSERT_TRUE(chip_rounding(Chip::kIntelXe, kE5m2).from == kFp16);
-  Mix mix{11};
+  test::Mixer mix{11};
   for (uint32_t half = 0; half < 0x10000; ++half)
     for (const uint32_t random :
          {0u, 1u, 0x7Fu, 0xFFu, (0x100 - half) & 0xFF, (0xFF - half) & 0xFF, static_cast<uint32_t>(mix()) & 0xFF})

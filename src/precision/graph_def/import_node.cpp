@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/files/printable.h"
 #include "src/precision/graph_def/import.h"
 
 namespace softamp::graph_def_detail {

@@ -38,7 +38,8 @@ for argument in "$@"; do
 done
 status=0
 echo "softamp tests: SOFTAMP_SLICE=$SOFTAMP_SLICE"
-ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$(nproc)" "${selection[@]}" "$@" | tee "$build/tests.log" || status=$?
+# One more than there are cores: what starts processes of an MPI mostly waits.
+ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel $(($(nproc) + 1)) "${selection[@]}" "$@" | tee "$build/tests.log" || status=$?
 summary=$(grep -E '^[0-9]+% tests passed' "$build/tests.log" || echo 'no test ran')
 # By the line in which they say why, and what brings what they need.
 skipped=$(sed -nE 's/^.*Test +#[0-9]+: ([^ ]+) \.*\*\*\*Skipped.*/\1/p' "$build/tests.log")

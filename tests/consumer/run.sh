@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # run.sh SOURCE_DIR BUILD_DIR: installs the build into a fresh prefix and builds another project against it, with
-# adverse flags, with each compiler found; by pkg-config; and by FetchContent from the sources. All
-# digests must equal the pinned ones, fast-math must not compile, and softamp::numerics must look for no package.
+# adverse flags: always with g++, and one of four ways more, by SOFTAMP_SLICE: with clang++; by pkg-config; by FetchContent from the
+# sources; a kernel by nvcc. Without it all four. All digests must equal the pinned ones, fast-math must not compile, and
+# softamp::numerics must look for no package.
 set -euo pipefail
+
+way() { [ -z "${SOFTAMP_SLICE:-}" ] || [ $((SOFTAMP_SLICE % 4)) = "$1" ]; }
 
 source_dir=$1
 build_dir=$2
@@ -47,14 +50,18 @@ if grep -qw fma /proc/cpuinfo && "$work/gcc_adverse/without_target" | grep -q 'a
   echo "consumer: a program that must be contracted is not: the check above cannot fail"
   exit 1
 fi
-if command -v clang++ >/dev/null; then
+if ! way 0; then
+  echo "consumer: clang++: in another slice"
+elif command -v clang++ >/dev/null; then
   check clang_adverse clang++ "$adverse"
 else
   echo "consumer: clang++ is not here; not checked"
 fi
 
 # By pkg-config, no CMake.
-if command -v pkg-config >/dev/null; then
+if ! way 1; then
+  echo "consumer: pkg-config: in another slice"
+elif command -v pkg-config >/dev/null; then
   PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name softamp.pc)")
   export PKG_CONFIG_PATH
   compile=(g++ -std=c++20 -O1 -fexpensive-optimizations -march=native -ffp-contract=fast -I "$source_dir/tests/backend")
@@ -71,40 +78,45 @@ else
 fi
 
 # A project that needs softamp::numerics alone: no package is there, neither for the installed softamp nor for its sources.
-no_packages=()
-for package in Threads TBB Boost nlohmann_json LibArchive PNG Protobuf CLI11 GTest benchmark CUDAToolkit; do
-  no_packages+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
-done
-cat >"$work/CMakeLists.txt" <<'END'
+by_fetch_content() {
+  local no_packages=() package fetch targets
+  for package in Threads TBB Boost nlohmann_json LibArchive PNG Protobuf CLI11 GTest benchmark CUDAToolkit; do
+    no_packages+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
+  done
+  cat >"$work/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25.1)
 project(softamp_numerics_alone LANGUAGES CXX)
 find_package(softamp 0.1 REQUIRED COMPONENTS numerics)
 END
-cmake -S "$work" -B "$work/alone" -DCMAKE_PREFIX_PATH="$work/prefix" "${no_packages[@]}" >"$work/alone.log" 2>&1 ||
-  { cat "$work/alone.log"; echo "consumer: COMPONENTS numerics asks for a package"; exit 1; }
-fetch=(-S "$here/fetch_content" "-DCMAKE_CXX_FLAGS=$adverse" -DSOFTAMP_SOURCE="$source_dir" -DSWEEP_DIR="$source_dir/tests/backend")
-{ cmake "${fetch[@]}" -B "$work/fetch" "${no_packages[@]}" && cmake --build "$work/fetch"; } >"$work/fetch.log" 2>&1 ||
-  { cat "$work/fetch.log"; echo "consumer: FetchContent of softamp::numerics does not build"; exit 1; }
-flags_arrive FetchContent "$work/fetch/with_target"
-targets=$(cmake --build "$work/fetch" --target help)
-if grep -E 'softamp_(softamp|program|reproduce)|test_|bench_' <<<"$targets"; then
-  echo "consumer: FetchContent builds more than was asked for"
-  exit 1
-fi
-# With the library: that it configures, packages and all; and that CMake says what to set where it was not asked for.
-cmake "${fetch[@]}" -B "$work/fetch_library" -DWITH_LIBRARY=ON -DSOFTAMP_BUILD_LIBRARY=ON -DSOFTAMP_CUDA=OFF >"$work/fetch.log" 2>&1 ||
-  { cat "$work/fetch.log"; echo "consumer: FetchContent of softamp::softamp does not configure"; exit 1; }
-if cmake "${fetch[@]}" -B "$work/fetch" -DWITH_LIBRARY=ON >"$work/fetch.log" 2>&1 ||
-  ! grep -q needs_SOFTAMP_BUILD_LIBRARY_ON "$work/fetch.log"; then
-  cat "$work/fetch.log"
-  echo "consumer: CMake does not say that SOFTAMP_BUILD_LIBRARY=ON is missing"
-  exit 1
-fi
-echo "consumer: FetchContent: its flags arrive, no package for softamp::numerics"
+  cmake -S "$work" -B "$work/alone" -DCMAKE_PREFIX_PATH="$work/prefix" "${no_packages[@]}" >"$work/alone.log" 2>&1 ||
+    { cat "$work/alone.log"; echo "consumer: COMPONENTS numerics asks for a package"; exit 1; }
+  fetch=(-S "$here/fetch_content" "-DCMAKE_CXX_FLAGS=$adverse" -DSOFTAMP_SOURCE="$source_dir" -DSWEEP_DIR="$source_dir/tests/backend")
+  { cmake "${fetch[@]}" -B "$work/fetch" "${no_packages[@]}" && cmake --build "$work/fetch"; } >"$work/fetch.log" 2>&1 ||
+    { cat "$work/fetch.log"; echo "consumer: FetchContent of softamp::numerics does not build"; exit 1; }
+  flags_arrive FetchContent "$work/fetch/with_target"
+  targets=$(cmake --build "$work/fetch" --target help)
+  if grep -E 'softamp_(softamp|program|reproduce)|test_|bench_' <<<"$targets"; then
+    echo "consumer: FetchContent builds more than was asked for"
+    exit 1
+  fi
+  # With the library: that it configures, packages and all; and that CMake says what to set where it was not asked for.
+  cmake "${fetch[@]}" -B "$work/fetch_library" -DWITH_LIBRARY=ON -DSOFTAMP_BUILD_LIBRARY=ON -DSOFTAMP_CUDA=OFF >"$work/fetch.log" 2>&1 ||
+    { cat "$work/fetch.log"; echo "consumer: FetchContent of softamp::softamp does not configure"; exit 1; }
+  if cmake "${fetch[@]}" -B "$work/fetch" -DWITH_LIBRARY=ON >"$work/fetch.log" 2>&1 ||
+    ! grep -q needs_SOFTAMP_BUILD_LIBRARY_ON "$work/fetch.log"; then
+    cat "$work/fetch.log"
+    echo "consumer: CMake does not say that SOFTAMP_BUILD_LIBRARY=ON is missing"
+    exit 1
+  fi
+  echo "consumer: FetchContent: its flags arrive, no package for softamp::numerics"
+}
+if way 2; then by_fetch_content; else echo "consumer: FetchContent: in another slice"; fi
 
 # A kernel of another project: compiled by nvcc with what the target says; the host's build of the same source is the judge.
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
-if [ -n "$nvcc" ]; then
+if ! way 3; then
+  echo "consumer: nvcc: in another slice"
+elif [ -n "$nvcc" ]; then
   { cmake -S "$source_dir/examples/cuda" -B "$work/cuda" -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_PREFIX_PATH="$work/prefix" &&
     cmake --build "$work/cuda"; } >"$work/cuda.log" 2>&1 || { cat "$work/cuda.log"; echo "consumer: examples/cuda does not build"; exit 1; }
   "$work/cuda/swamping_host" | diff -u "$source_dir/examples/cuda/swamping.expected" -

@@ -16,8 +16,8 @@
 
 #include "softamp/graph/executor.h"
 #include "softamp/graph/operation.h"
-#include "tests/ops/element_rows.h"
 #include "tests/mixer.h"
+#include "tests/ops/element_rows.h"
 #include "tests/oracle/tensor_model.h"
 
 namespace softamp::test {

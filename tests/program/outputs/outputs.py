@@ -37,7 +37,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-LONG_TEXT = 30  # lines; of a longer text digests are kept
+LONG_TEXT = 22  # lines; of a longer text digests are kept
 LONG_LINE = 240  # characters
 WIDE = 140  # characters of a line of JSON
 TEST_SECONDS = 120

@@ -21,6 +21,7 @@ asks for gnuplot gets its script in the place of a picture. Exit codes: 0, 1 som
 import argparse
 import ast
 import concurrent.futures
+import csv
 import difflib
 import hashlib
 import io
@@ -38,15 +39,21 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-LONG_TEXT = 14  # lines; of a longer text digests are kept
-LONG_LINE = 240  # characters
+LONG_TEXT = 14, 640  # lines and characters; of a longer text digests are kept
+LONG_LINE = 200  # characters
 WIDE = 140  # characters of a line of JSON
 MOST_SECONDS = 60  # of a command
 
-# What is not the same on every machine and in every build: pattern, what is kept in its place, and why.
+# What is not the same on every machine and in every build: why, pattern, what is kept in its place.
 RULES = [
-    (r"^(OPTIONS|POSITIONALS|SUBCOMMANDS):$", lambda found: found[1].capitalize() + ":", "CLI11 from 2.5 on writes capitals"),
+    ("CLI11 from 2.5 on writes capitals", r"^(OPTIONS|POSITIONALS|SUBCOMMANDS):$", lambda found: found[1].capitalize() + ":"),
+    ("times", r'("(?:seconds|images_per_second|relative_speed)": ?)[0-9][0-9.e+]*', r"\1S"),
+    ("times", r"(time so far|throughput) [0-9.]+", r"\1 S"),
+    ("times, in the table of a study", r"( [0-9]+\.[0-9]) +[0-9]+( +[0-9.]+)?( +[0-9]+  [a-z])", r"\1  S\3"),
+    ("the build", r'("program": ?")[0-9a-f]{32}"', r'\1B"'),
+    ("the checksum of times and build", r'("checksum": ?")[0-9a-f]{64}"', r'\1C"'),
 ]
+TIMES = {"images_per_second", "relative_speed"}  # columns of CSV
 
 GNUPLOT = """#!/bin/sh
 # Gives back its script as if that were the picture; GNUPLOT says what else happens.
@@ -145,6 +152,21 @@ def lines_of_bytes(name, data):
         return hexadecimal(data, 1)
 
 
+def without_times(text):
+    """A table of CSV without its columns of times."""
+    columns = text.split("\n", 1)[0].split(",")
+    if not TIMES & set(columns):
+        return text
+    rows = list(csv.reader(io.StringIO(text)))
+    times = [i for i, column in enumerate(rows[0]) if column in TIMES]
+    for row in rows[1:]:
+        for i in times:
+            row[i] = "S"
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
 def digest(lines):
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
 
@@ -156,7 +178,7 @@ class Shown:
         self.lines, self.whole = [], {}
 
     def put(self, mark, lines):
-        if len(lines) > LONG_TEXT:
+        if len(lines) > LONG_TEXT[0] or len(lines) > 3 and sum(map(len, lines)) > LONG_TEXT[1]:
             lines = self.chunks(lines)
         for line in lines:
             if len(line) > LONG_LINE:
@@ -168,7 +190,7 @@ class Shown:
 
     def chunks(self, lines):
         """A chunk ends behind a line that its own digest chooses: lines that come or go move no other chunk."""
-        chunks, usual = [[]], 16
+        chunks, usual = [[]], 12
         while 12 * usual < len(lines):
             usual *= 2
         for line in lines:
@@ -222,8 +244,9 @@ class Session:
         return found
 
     def plain(self, text):
-        for pattern, instead, _ in RULES:
+        for _, pattern, instead in RULES:
             text = re.sub(pattern, instead, text, flags=re.MULTILINE)
+        text = without_times(text)
         return text.replace(str(self.folder), "HERE")
 
     def give(self, lines):

@@ -30,7 +30,6 @@ import os
 import pathlib
 import re
 import shlex
-import signal
 import struct
 import subprocess
 import sys
@@ -42,7 +41,7 @@ ROOT = HERE.parents[2]
 LONG_TEXT = 14, 640  # lines and characters; of a longer text digests are kept
 LONG_LINE = 200  # characters
 WIDE = 140  # characters of a line of JSON
-MOST_SECONDS = 60  # of a command
+MOST_SECONDS = 60  # of processor time, of a command
 
 # What is not the same on every machine and in every build: why, pattern, what is kept in its place.
 RULES = [
@@ -231,6 +230,7 @@ class Session:
             (tools / "gnuplot").chmod(0o755)
             (self.folder / "examples").symlink_to(ROOT / "examples")
             self.environment = {"PATH": f"{tools}:/usr/bin:/bin", "LC_ALL": "C", "HOME": str(self.folder)}
+            self.environment |= {name: value for name, value in os.environ.items() if name.startswith(("SOFTAMP_MUTANT", "ASAN_", "TSAN_"))}
             self.shown = [self.give([line[2:] for line in lines]) for lines, _ in self.commands]
         return self
 
@@ -256,17 +256,12 @@ class Session:
             make_npy(self.folder, *shlex.split(lines[0])[1:])
             return shown
         before = self.files()
-        with subprocess.Popen(["sh", "-c", "\n".join(lines)], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as started:
-            try:
-                out, said = started.communicate(timeout=MOST_SECONDS)
-            except subprocess.TimeoutExpired:
-                os.killpg(started.pid, signal.SIGKILL)
-                out, said = started.communicate()
-        shown.put("  ", lines_of_bytes("", self.plain(out.decode(errors="surrogateescape")).encode(errors="surrogateescape")))
-        shown.put("! ", lines_of_text(self.plain(said.decode(errors="backslashreplace"))))
-        if started.returncode:
-            shown.lines.append(f"= {started.returncode}")
+        done = subprocess.run(["sh", "-c", f"ulimit -t {MOST_SECONDS}\n" + "\n".join(lines)], cwd=self.folder, env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        shown.put("  ", lines_of_bytes("", self.plain(done.stdout.decode(errors="surrogateescape")).encode(errors="surrogateescape")))
+        shown.put("! ", lines_of_text(self.plain(done.stderr.decode(errors="backslashreplace"))))
+        if done.returncode:
+            shown.lines.append(f"= {done.returncode}")
         if "softamp " not in lines[0]:
             return shown
         after = self.files()

@@ -145,6 +145,8 @@ With --backend cuda the second run uses a GPU.)");
   return {app, [options] {
             if (is_array(options->a) != is_array(options->b))
               throw UsageError(options->a + " and " + options->b + ": expected two traces or two .npy files");
+            if (options->bfloat16 && !is_array(options->a))
+              throw UsageError("--bfloat16: expected two .npy files, not traces");
             return is_array(options->a) ? compare_arrays(*options) : compare_trace_files(*options);
           }};
 }

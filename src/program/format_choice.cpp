@@ -111,6 +111,7 @@ std::string value_text(const p3109::Format& f, uint64_t code) {
   const bool negative = (code & f.sign_mask()) != 0;
   if (f.is_infinity(code)) return negative ? "-inf" : "inf";
   const Exact x = p3109::exact(f, code);
+  if (x.significand == 0) return "0";
   if (x.exponent >= -40 && x.exponent <= 60) {
     detail::Dyadic value{x.significand, x.exponent};
     if (negative) value.number = -value.number;

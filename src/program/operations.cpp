@@ -38,6 +38,9 @@ void print_one(const Operation& op) {
 }
 
 int run_operations(const OperationsOptions& o) {
+  if (o.layers && o.markdown) throw UsageError("--layers: expected no --markdown beside it");
+  if (!o.name.empty() && (o.layers || o.markdown))
+    throw UsageError("NAME: '" + o.name + "': expected none beside " + (o.layers ? "--layers" : "--markdown"));
   if (o.layers) {
     std::cout << network_layers_markdown();
   } else if (o.markdown) {

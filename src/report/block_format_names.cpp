@@ -56,6 +56,7 @@ int number(std::string_view option, std::string_view text, int least, int most) 
 bool has_blocks(const BlockFormat& f) { return f.size != 0; }
 bool always(const BlockFormat&) { return true; }
 bool is_mx(const BlockFormat& f) { return f.family == BlockFamily::kMx; }
+bool is_rceil(const BlockFormat& f) { return is_mx(f) && f.mx.scale == block::ScaleRule::kRceil; }
 bool is_fp8(const BlockFormat& f) { return f.family == BlockFamily::kFp8; }
 bool has_bound(const BlockFormat& f) {
   return f.family == BlockFamily::kNvfp4 && f.nvfp4.rule == Nvfp4Rule::kTransformerEngine;
@@ -105,7 +106,7 @@ constexpr Option kOptions[] = {
        f.mx.nan_poisons_block = f.nvfp4.nan_poisons_block = f.fp8.nan_poisons_block = poisons;
      },
      [](const BlockFormat& f) { return name_from_value(kNans, f.nan_poisons_block()); }},
-    {"infinity", is_mx,
+    {"infinity", is_rceil,
      [](BlockFormat& f, std::string_view v) {
        f.mx.infinity_saturates = value_from_name("treatment of infinities", kInfinities, v);
      },
@@ -210,9 +211,9 @@ bulk::BlockFormat parse_block_format(std::string_view text) {
   }
   for (const auto& [option, value] : given) {
     if (!option->belongs(format)) {
-      const bool draws = option->belongs == is_stochastic;
-      refuse(std::string(option->name) +
-             (draws ? " belongs to a stochastic rounding" : " is no option of " + found->names.front()));
+      refuse(std::string(option->name) + (option->belongs == is_stochastic            ? " belongs to a stochastic rounding"
+                                          : option->belongs == is_rceil && is_mx(format) ? " belongs to scale_rule=rceil"
+                                                                                         : " is no option of " + found->names.front()));
     }
     option->set(format, value);
   }

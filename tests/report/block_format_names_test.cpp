@@ -47,7 +47,7 @@ TEST(BlockFormatNames, ShapesAndElements) {
 TEST(BlockFormatNames, OptionsAreReadAndWrittenBack) {
   const std::string texts[] = {
       "mxfp4:scale_rule=rceil",
-      "mxfp4:scale_rule=microxcaling,block=16,rows=2,rounding=nearest-away,nan=skip,infinity=saturate",
+      "mxfp4:scale_rule=rceil,block=16,rows=2,rounding=nearest-away,nan=skip,infinity=saturate",
       "mxfp8_e4m3:rounding=stochastic",
       "mxfp4:rounding=stochastic,variant=rne,bits=8,three_quarters=true",
       "nvfp4:scale_rule=torchao,rounding=zero",

@@ -42,7 +42,8 @@ std::vector<std::string> texts_of(int process, const char* file) {
 /// 0 where the process is gone.
 int parent_of(int process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  std::string text;
+  std::getline(in, text, '\0');  // empty where the process ends before it is read, which iterators of the buffer would throw
   const size_t name_end = text.rfind(')');  // of the program, which may have any character
   if (name_end == std::string::npos || name_end + 4 >= text.size() || text[name_end + 2] == 'Z') return 0;
   int parent = 0;

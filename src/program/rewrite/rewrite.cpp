@@ -248,6 +248,8 @@ void check_runs(const RewriteVerbOptions& o) {
       throw UsageError(std::string(option) + ": expected with --advise or --evaluate");
   if (o.evaluates && (o.report == ReportForm::kDot || o.report == ReportForm::kSummary))
     throw UsageError("--report: --evaluate has its own; expected table, csv or json");
+  if (const ReportForm form = report_form(o); o.top && (form == ReportForm::kCsv || form == ReportForm::kJson))
+    throw UsageError("--top: expected with --report table; csv and json have all nodes");
   if (!o.advise) return;
   if (!o.dtype.empty()) throw UsageError("--dtype: --advise compares recipes, which are of bfloat16; expected none");
   for (const auto& [option, given] : {std::pair{"--out", !o.out.empty()},

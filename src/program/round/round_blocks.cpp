@@ -273,7 +273,7 @@ void round_blocks_file(const RoundOptions& o) {
   codes_out.finish();
   if (with_scales && o.into_tensors() && scales_refer_to_amax(f)) out.write(2, &run.tensor_amax, 1);
   out.commit();
-  RoundSummary s = summary_of(reader, out, o.values ? "values" : o.packed ? "codes, two a byte," : "codes");
+  RoundSummary s = summary_of(reader, out, o.values ? "values" : o.packed ? "codes, two a byte" : "codes");
   s.settings = block_settings(o, f);
   s.description = block_description(o, f);
   report_blocks(o, s, f, pieces, out, run);

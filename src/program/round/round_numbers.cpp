@@ -133,7 +133,9 @@ void round_number_file(const RoundOptions& o) {
   if (o.rounding.chip) check_input_type(reader, true, "which --chip " + name_of(*o.rounding.chip) + " rounds");
   std::optional<RandomWords> words;
   if (!o.random_bits.empty()) words.emplace(o.random_bits, header, o, o.rounding.policy(o.format).random_bits);
-  const std::string description = o.rounding.description(o.format) + (o.packed ? ", packed" : "");
+  const bool steps = o.rounding_step != 0 && words == std::nullopt && o.rounding.policy(o.format).stochastic();
+  const std::string description = o.rounding.description(o.format) + (o.packed ? ", packed" : "") +
+                                  (steps ? ", step " + std::to_string(o.rounding_step) : "");
   RoundOutput out(o,
                   {{o.out, "", output_type(o), o.values ? TensorElement::kF32 : tensor_type(o.choice), header.shape}},
                   description);
@@ -145,7 +147,7 @@ void round_number_file(const RoundOptions& o) {
   s.settings = o.rounding.settings(o.format);
   s.description = description;
   if (o.packed) s.settings["packed"] = true;
-  if (o.rounding_step != 0) s.settings["step"] = o.rounding_step;
+  if (steps) s.settings["step"] = o.rounding_step;
   if (o.json) {
     Json json = summary_start(o, s);
     json["flags"] = flags_json(status);

@@ -155,6 +155,7 @@ void check_together(const StudyOptions& o) {
   const auto refuse = [](const char* option, const std::string& other, const std::string& expected) {
     throw UsageError(std::string(option) + ": does not go with " + other + "; expected " + expected);
   };
+  if (o.log && o.plots.empty() && o.report.empty()) throw UsageError("--log: expected --plot or --report beside it");
   const char* const share = o.list ? "--list" : o.collect ? "--collect" : "--shard";
   if (o.list && o.collect) refuse("--list", "--collect", "one of the two");
   if (o.only_looks() && !o.shard.empty()) refuse(share, "--shard", "one of the two: it shows the runs of all shards");

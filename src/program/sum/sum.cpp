@@ -103,8 +103,9 @@ void run_cases(const SumOptions& o, const std::vector<SumCase>& cases) {
                                                    : value_rows(cases, o.value, o.count, traced, tell);
   progress.reset();
   if (o.value.empty()) terms.count = terms.input.elements;
+  const Plot plot = o.plots.empty() ? Plot() : sum_error_plot(terms, rows);
   if (o.json)
-    print_json(sum_table_json(terms, rows, o.plots));
+    print_json(sum_table_json(terms, rows, plot.curves.empty() ? std::vector<std::string>() : o.plots));
   else if (rows.size() == 1 && o.value.empty())
     print_array_sum(terms, rows[0], std::cout);
   else
@@ -114,8 +115,6 @@ void run_cases(const SumOptions& o, const std::vector<SumCase>& cases) {
     csv->write(sum_table_csv(rows));
     csv->commit();
   }
-  if (o.plots.empty()) return;
-  const Plot plot = sum_error_plot(terms, rows);
   for (const std::string& file : o.plots) {
     if (plot.curves.empty()) {
       std::cerr << "softamp sum: there is no error to draw; '" << file << "' is not written\n";

@@ -187,6 +187,14 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
   return kSuccess;
 }
 
+/// Refuses what has no effect without another option.
+void check_together(const TrainVerbOptions& o) {
+  if (o.output.checkpoint_every > 0 && o.output.checkpoint.empty())
+    throw UsageError("--checkpoint-every: expected --checkpoint FILE beside it");
+  if (o.output.histogram_every > 0 && o.output.histograms.empty())
+    throw UsageError("--histogram-every: expected --histograms FILE beside it");
+}
+
 /// A checkpoint may replace the one that was resumed, and a log continues in its file.
 void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
   constexpr const char* kResumed = "the checkpoint of --resume";
@@ -239,6 +247,7 @@ int run_train(TrainVerbOptions o) {
     if (!o.output.quiet) std::cerr << "softamp train: used: " << train_detail::used_settings(settings) << '\n';
     return kSuccess;
   }
+  check_together(o);
   settle_data(settings);
   check_files(o, settings);
   if (!o.output.plot.empty()) check_plot_file(o.output.plot);

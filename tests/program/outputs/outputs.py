@@ -14,7 +14,7 @@ A kept file is a session: a new command is a line `$ command` in it, continued b
       # 12 lines 1a2b3c4d: the first words of so many lines of a long text, and their digest
 
 All commands of a file run in one folder, one after the other, by sh. `npy FILE DTYPE SHAPE ELEMENT...` makes an array of
-elements, which repeat, and `examples` is that of the project. JSON is kept without its line breaks. Whoever
+elements, which repeat, `npz FILE ARRAY...` packs such files, and `examples` is that of the project. JSON is kept without its line breaks. Whoever
 asks for gnuplot gets its script in the place of a picture. Exit codes: 0, 1 something differs.
 """
 
@@ -46,7 +46,7 @@ MOST_SECONDS = 60  # of processor time, of a command
 # What is not the same on every machine and in every build: why, pattern, what is kept in its place.
 RULES = [
     ("CLI11 from 2.5 on writes capitals", r"^(OPTIONS|POSITIONALS|SUBCOMMANDS):$", lambda found: found[1].capitalize() + ":"),
-    ("times", r'("(?:seconds|images_per_second|relative_speed)": ?)[0-9][0-9.e+]*', r"\1S"),
+    ("times", r'("(?:seconds|images_per_second|relative_speed)": ?)[0-9][0-9.e+]*', r"\g<1>0"),
     ("times", r"(time so far|throughput) [0-9.]+", r"\1 S"),
     ("times, in the table of a study", r"( [0-9]+\.[0-9]) +[0-9]+( +[0-9.]+)?( +[0-9]+  [a-z])", r"\1  S\3"),
     ("the build", r'("program": ?")[0-9a-f]{32}"', r'\1B"'),
@@ -88,6 +88,15 @@ def make_npy(folder, name, dtype, shape, *elements):
     head += b" " * (-(len(head) + 11) % 64) + b"\n"
     data = b"".join(struct.pack(form, value) for value in values)
     (folder / name).write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data)
+
+
+def make_npz(folder, name, *members):
+    with zipfile.ZipFile(folder / name, "w") as packed:
+        for member in members:
+            packed.writestr(zipfile.ZipInfo(member), (folder / member).read_bytes())
+
+
+MADE = {"npy ": make_npy, "npz ": make_npz}
 
 
 def hexadecimal(data, size):
@@ -252,8 +261,8 @@ class Session:
     def give(self, lines):
         """What a command gives, as it is kept."""
         shown = Shown()
-        if lines[0].startswith("npy "):
-            make_npy(self.folder, *shlex.split(lines[0])[1:])
+        if make := MADE.get(lines[0][:4]):
+            make(self.folder, *shlex.split(lines[0])[1:])
             return shown
         before = self.files()
         done = subprocess.run(["sh", "-c", f"ulimit -t {MOST_SECONDS}\n" + "\n".join(lines)], cwd=self.folder, env=self.environment,

@@ -14,8 +14,8 @@ A kept file is a session: a new command is a line `$ command` in it, continued b
       # 12 lines 1a2b3c4d: the first words of so many lines of a long text, and their digest
 
 All commands of a file run in one folder, one after the other, by sh. `npy FILE DTYPE SHAPE ELEMENT...` makes an array of
-elements, which repeat, `npz FILE ARRAY...` packs such files, and `examples` is that of the project. JSON is kept without its line breaks. Whoever
-asks for gnuplot gets its script in the place of a picture. Exit codes: 0, 1 something differs.
+elements, which repeat; `npz FILE ARRAY...` packs such files; `examples` is the project's. JSON is kept without its line breaks.
+Whoever asks gnuplot for a picture gets back the script. Exit codes: 0, 1 something differs.
 """
 
 import argparse

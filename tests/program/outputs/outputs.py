@@ -46,6 +46,8 @@ MOST_SECONDS = 60  # of processor time, of a command
 # What is not the same on every machine and in every build: why, pattern, what is kept in its place.
 RULES = [
     ("CLI11 from 2.5 on writes capitals", r"^(OPTIONS|POSITIONALS|SUBCOMMANDS):$", lambda found: found[1].capitalize() + ":"),
+    ("CLI11's own sentences", r"^(softamp[a-z ]*: )(?:(?:[A-Z-]+|A subcommand) is required|\S+ requires \S+|\S+ [0-9] required \S+ missing)(; see )",
+     r"\1CLI11 refuses it\2"),
     ("times", r'("(?:seconds|images_per_second|relative_speed)": ?)[0-9][0-9.e+]*', r"\g<1>0"),
     ("times", r"(time so far|throughput) [0-9.]+", r"\1 S"),
     ("times, in the table of a study", r"( [0-9]+\.[0-9]) +[0-9]+( +[0-9.]+)?( +[0-9]+  [a-z])", r"\1  S\3"),

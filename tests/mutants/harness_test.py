@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""The generator of mutants on a source of its own: what it changes, that each change acts, and that no mutant changes nothing."""
+"""The generator of mutants on a source of its own: what it changes, that each change acts, and that no mutant changes nothing. The
+table of equivalent mutants: what it leaves out, what of it is wrong, and that each of its rows is of a place in today's sources."""
 
+import contextlib
+import io
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import equivalent  # noqa: E402
 import mutants  # noqa: E402
 import sites  # noqa: E402
 import tree  # noqa: E402
@@ -121,6 +127,87 @@ class Mutants(unittest.TestCase):
             by_line = copy.refused(f"FAILED: a.o\n{copy.source}/src/a.cpp:{line}:7: error: expected ';'\n")
             self.assertEqual(by_number, {3})
             self.assertEqual(by_line, {number for number, site in self.by_number.items() if site.line == line})
+
+
+ROW = {"function": "add", "change": "a + b: -", "why": "It is so."}
+# Changes to the row, and what must be said of it; nothing where it fits.
+MISFITS = [
+    ({}, ""),
+    ({"in": "a.cpp", "at": "return a + b"}, ""),
+    ({"function": "ad"}, "no function with a mutant is called 'ad'; the nearest: 'add'"),
+    ({"in": "b.cpp"}, "no function with a mutant is called 'add' in b.cpp; the nearest: 'add'"),
+    ({"change": "a + c: -"}, "'a + c: -' is no mutant of add; the nearest: 'a + b: -'"),
+    ({"change": ["a + b: -", "a + b: *"]}, "'a + b: *' is no mutant of add; the nearest: 'a + b: -'"),
+    ({"at": "a - b"}, "'a + b: -' on a line with 'a - b' is no mutant of add"),
+    ({"function": "kinds", "change": "n + 4: -"}, ""),
+    ({"function": "kinds", "change": ", 1: 0"}, "', 1: 0' is no mutant of kinds; the nearest: "),
+    ({"function": "kinds", "change": "n > 2: 2 + 1"}, ""),
+    ({"function": "kinds", "change": "n + 5: -"}, "'n + 5: -' of kinds fits 2 places (a.cpp:7, a.cpp:8); expected one"),
+]
+KINDS = """int kinds(std::vector<int> v, int n) {
+  if (n > 2) __builtin_prefetch(v.data() + 3);
+  v.reserve(n + 4);
+  int grain = std::max<size_t>(grain, 1);
+  int width = 5, grain_ = std::max<size_t>(grain_, 1) / 6;
+  for (int i = 0; i < n; ++i) { check.after(n * 7); }
+  float* of_its_own = buffer.reserve(n + 5);
+  return n + 5;
+}
+int add(int a, int b) { return a + b; }
+"""
+
+
+class Equivalent(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(sites, "ROOT", pathlib.Path(folder)):
+            (sites.ROOT / "a.cpp").write_text(KINDS)
+            cls.found = list(sites.Finder("a.cpp", {}).sites())
+            emu = [equivalent.Kind(vars(kind) | {"pattern": kind.pattern.pattern, "in": "", "unless": kind.unless.pattern})
+                   for kind in equivalent.Table().kinds]
+            cls.drawn = list(sites.Finder("a.cpp", {}, emu).sites())
+
+    def lines(self, _):
+        return KINDS.splitlines()
+
+    def test_kinds_are_left_out(self):
+        kept = {(site.line, site.says) for site in self.drawn}
+        self.assertEqual({line for line, _ in kept}, {3, 4, 5, 6, 7, 8, 10})
+        self.assertEqual({says for line, says in kept if line in (4, 5, 6)},
+                         {"grain, 1: 0", "width = 5: 5 + 1", "i = 0: 0 + 1", "i < n: <=", "n * 7: /", "check.after(n * 7);: dropped"})
+        self.assertEqual({says for line, says in kept if line == 3}, {"n + 4: -"})
+
+    def test_a_row_fits_one_place(self):
+        for change, said in MISFITS:
+            with self.subTest(change=change):
+                problems = equivalent.Table({"kinds": [], "rows": [ROW | change]}).problems(self.found, self.lines)
+                self.assertEqual([problem[: len(said)] for problem in problems], [said] if said else [])
+
+    def test_fields_are_known(self):
+        for row in ({"colour": "red"}, {"why": None}):
+            entry = {key: value for key, value in (ROW | row).items() if value}
+            with self.assertRaisesRegex(SystemExit, "expected the fields"):
+                equivalent.Table({"kinds": [], "rows": [entry]})
+
+    def test_they_count_apart(self):
+        table = equivalent.Table({"kinds": [], "rows": [ROW]})
+        places = [(1, "survives", "a + b: -"), (2, "survives", "a + b: *"), (3, "killed", "a: b")]
+        entries = [{"place": place, "verdict": verdict, "by": "T.One", "file": "emu/a.cpp", "line": 9, "function": "add", "says": says}
+                   for place, verdict, says in places]
+        for wrong, share, code in ((False, 0.5, 0), (False, 0.6, 1), (True, 0.5, 1)):
+            if wrong:
+                entries[0]["verdict"] = "killed"
+            with mock.patch.object(mutants, "Table", lambda: table), mock.patch.object(mutants, "lines_of", self.lines), \
+                    contextlib.redirect_stdout(io.StringIO()) as out:
+                self.assertEqual(mutants.told(entries, SimpleNamespace(share=share)), code)
+            self.assertIn("    2 survives       emu/a.cpp:9 add: a + b: *  [T.One]", out.getvalue())
+            self.assertIn("3 run, 0 equivalent" if wrong else "3 run, 1 equivalent,   50.0% of the others killed, 1 survive", out.getvalue())
+            self.assertEqual("a row of equivalent.json is wrong: emu/a.cpp:9 add: a + b: -: 'It is so.'; it is killed by T.One" in out.getvalue(),
+                             wrong)
+
+    def test_every_row_is_of_today_s_sources(self):
+        table = equivalent.Table()
+        self.assertEqual(table.problems(sites.all_sites(table.kinds), sites.lines_of), [])
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@
 
 sites.py says where a source can be changed; mutant.h how all changes are in one build, of which a run makes one. Which tests come to
 a place is found first, test by test; a mutant is run under those alone, the quickest first, until one fails. One that no test
-ends within its limit is killed by time. The folder (--work) keeps what was found: a second call goes on.
-Exit codes: 0, 1 if fewer than --share of those that run are killed, 2 usage.
+ends within its limit is killed by time. Those that equivalent.json names change nothing, and count for nothing: kinds are not drawn,
+and the rest runs, so that a row whose mutant is killed is found. The folder (--work) keeps what was found: a second call goes on.
+Exit codes: 0, 1 if fewer than --share of those that are not equivalent are killed, or a row is wrong, 2 usage.
 """
 
 import argparse
@@ -25,10 +26,12 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from sites import ROOT, Site  # noqa: E402
+from equivalent import Table  # noqa: E402
+from sites import ROOT, Site, lines_of  # noqa: E402
 from tree import PLACES, Tree, drawn, folder_of  # noqa: E402
 
 
@@ -218,21 +221,29 @@ def judged(judge, places, options):
 
 
 def told(entries, options):
-    """The survivors, and the shares by folder."""
-    killed = ("killed", "killed by time")
+    """The survivors, the rows of equivalent ones that are wrong, and the shares by folder."""
+    killed, table, wrong, folders = ("killed", "killed by time"), Table(), 0, {}
     for entry in sorted(entries, key=lambda entry: (entry["file"], entry["line"])):
-        if entry["verdict"] not in killed:
-            print(f"{entry['place']:>5} {entry['verdict']:<14} {entry['file']}:{entry['line']} {entry['function']}: {entry['says']}  [{entry['by']}]")
-    folders = {}
-    for entry in entries:
-        folders.setdefault(folder_of(entry["file"]), Counter())[entry["verdict"]] += 1
+        place = f"{entry['file']}:{entry['line']} {entry['function']}: {entry['says']}"
+        verdict, reason = entry["verdict"], table.reason(SimpleNamespace(**entry), lines_of)
+        if reason and verdict in killed:
+            print(f"mutants: a row of equivalent.json is wrong: {place}: '{reason}'; it is {verdict} by {entry['by']}")
+            wrong += 1
+        elif reason:
+            verdict = "equivalent"
+        elif verdict not in killed:
+            print(f"{entry['place']:>5} {verdict:<14} {place}  [{entry['by']}]")
+        folders.setdefault(folder_of(entry["file"]), Counter())[verdict] += 1
     total = sum(folders.values(), Counter())
     for name, counts in [*sorted(folders.items()), ("all", total)]:
-        count = sum(counts.values())
-        share = sum(counts[verdict] for verdict in killed) / count
-        print(f"mutants: {name:<28} {count:>5} run, {share:7.1%} killed, {counts['survives']} survive, {counts['never come to']} never come to, "
-              f"{counts['killed by time']} by time")
-    return 1 if sum(total[verdict] for verdict in killed) < options.share * sum(total.values()) else 0
+        print(f"mutants: {name:<28} {sum(counts.values()):>5} run, {counts['equivalent']} equivalent, {share_killed(counts):7.1%} of the others "
+              f"killed, {counts['survives']} survive, {counts['never come to']} never come to, {counts['killed by time']} by time")
+    return 1 if wrong or share_killed(total) < options.share else 0
+
+
+def share_killed(counts):
+    count = sum(counts.values()) - counts["equivalent"]
+    return (counts["killed"] + counts["killed by time"]) / count if count else 1.0
 
 
 if __name__ == "__main__":

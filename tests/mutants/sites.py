@@ -1,5 +1,6 @@
 """Where a source can be changed, and into what: the sites of mutants, by the tokens of functions' bodies."""
 
+import functools
 import pathlib
 import re
 import sys
@@ -7,6 +8,7 @@ from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/code"))
+from equivalent import LeftOut  # noqa: E402
 from functions import Source  # noqa: E402
 from tokens import OPENING  # noqa: E402
 
@@ -57,8 +59,9 @@ def named_values(texts):
 
 
 class Finder:
-    def __init__(self, file, following):
-        self.file = file
+    def __init__(self, file, following, kinds=()):
+        """`kinds`: of the table of equivalent mutants."""
+        self.file, self.kinds = file, kinds
         self.source = Source((ROOT / file).read_text())
         self.text, self.tokens, self.partners = self.source.text, self.source.tokens, self.source.partners
         self.following = following
@@ -67,7 +70,8 @@ class Finder:
     def sites(self):
         for function in self.source.functions:
             self.function = function.name
-            yield from self._in_body(function.open, function.close)
+            left_out = LeftOut(self.kinds, self.file, self.tokens, function)
+            yield from (site for site in self._in_body(function.open, function.close) if site not in left_out)
 
     def _site(self, kind, first, end, edits, says):
         line = self.text.count("\n", 0, first) + 1
@@ -280,8 +284,13 @@ def sources():
                 yield name
 
 
-def all_sites(folders=()):
-    """Those of all sources, or of the ones below these folders."""
+@functools.cache
+def lines_of(file):
+    return (ROOT / file).read_text().splitlines()
+
+
+def all_sites(kinds, folders=()):
+    """Those of all sources, or of the ones below these folders, without the kinds of equivalent ones."""
     files = list(sources())
     following = named_values((ROOT / file).read_text() for file in files)
-    return [site for file in files if not folders or file.startswith(tuple(folders)) for site in Finder(file, following).sites()]
+    return [site for file in files if not folders or file.startswith(tuple(folders)) for site in Finder(file, following, kinds).sites()]

@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 
+from equivalent import Table
 from sites import ROOT, all_sites
 
 PLACES = 1 << 15  # of mutant.h
@@ -22,7 +23,7 @@ def folder_of(file):
 
 def drawn(count, seed, folders=()):
     """`count` sites, of each folder a share by its number of sites; those of one statement that cross each other are not both drawn."""
-    sites = all_sites(folders)
+    sites = all_sites(Table().kinds, folders)
     random.Random(seed).shuffle(sites)
     taken, chosen = {}, []
     for site in sites:

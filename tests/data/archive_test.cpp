@@ -1,7 +1,9 @@
 // gzip, tar and zip: what is unpacked, what is refused and with which words. (tar is tested with CIFAR-10's archive.)
 #include "src/data/archive.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/data/file_bytes.h"
 #include "tests/refusal.h"
@@ -40,6 +42,22 @@ std::string zip_by_hand(const std::string& name0, const std::string& data0, cons
 }
 
 }  // namespace
+
+/// The file then has number 0, which is to be closed as any other.
+TEST(Archive, WhereStandardInputIsClosed) {
+  const TemporaryFolder folder;
+  write_text(folder.file("text"), "words");
+  const int before = ::dup(STDIN_FILENO);
+  ::close(STDIN_FILENO);
+  const std::string read = text_of(archive::read_as_it_stands(folder.file("text"), 100));
+  const bool closed = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+  if (before >= 0) {
+    ::dup2(before, STDIN_FILENO);
+    ::close(before);
+  }
+  EXPECT_EQ(read, "words");
+  EXPECT_TRUE(closed);
+}
 
 TEST(Crc32, KnownAnswerAndAnyCut) {
   EXPECT_EQ(archive::crc32(bytes_of("123456789")), 0xCBF43926u);  // the check value of the CRC catalogue

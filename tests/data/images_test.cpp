@@ -3,11 +3,13 @@
 #include "softamp/data/images.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <set>
 
 #include "softamp/data/npy.h"
+#include "src/data/image_formats.h"
 #include "tests/data/file_bytes.h"
 #include "tests/refusal.h"
 
@@ -154,6 +156,17 @@ TEST(Cifar, RefusesWithPlaceAndExpectation) {
               "absent.bin: cannot open: No such file or directory");
   expect_text(refusal<DataError>([&] { load_cifar10(std::vector<fs::path>{folder.path()}); }),
               ": is a folder; expected a regular file");
+
+  // Addresses alone: the number of records is looked at first.
+  const size_t too_many = 60001 * 3073;
+  void* const nothing = ::mmap(nullptr, too_many, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(nothing, MAP_FAILED);
+  ImageSet set;
+  EXPECT_EQ(refusal<DataError>([&] {
+              append_cifar10({static_cast<const std::byte*>(nothing), too_many}, "all.bin", set);
+            }),
+            "all.bin: byte 184380000: 60001 records; expected at most 60000 in a file and 2^31 bytes of pixels in all");
+  ::munmap(nothing, too_many);
 
   const std::string archive = tar({{"data_batch_1.bin", good}, {"test_batch.bin", cifar(1)}});
   const auto unpack = [&](const std::string& bytes) {

@@ -108,10 +108,15 @@ TEST(Sampler, RefusesWithTheNumber) {
               {10, 11, "batch size 11; expected 1 to 10, the number of samples"}};
   for (const auto& row : rows)
     EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { Sampler(row.count, row.batch); }), row.message);
-  EXPECT_THROW(Sampler(int64_t{1} << 32, 1, true), std::invalid_argument);
+  EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([] { Sampler(int64_t{1} << 32, 1, true); }),
+            "4294967296 samples to be shuffled; expected at most 2^32 - 1");
   EXPECT_NO_THROW(Sampler(int64_t{1} << 32, 1, false));
   const Sampler sampler(10, 3);
-  EXPECT_THROW(sampler.batch(-1), std::invalid_argument);
-  EXPECT_THROW(sampler.image(-1), std::invalid_argument);
-  EXPECT_THROW(sampler.batch(int64_t{1} << 62), std::invalid_argument);
+  EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { sampler.image(-1); }),
+            "sample -1; expected at least 0");
+  const int64_t last = 3074457345618258601;  // the images of the next one would have numbers past 2^63
+  EXPECT_EQ(sampler.batch(last).size(), 3u);
+  for (const int64_t batch : {int64_t{-1}, last + 1, int64_t{1} << 62})
+    EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { sampler.batch(batch); }),
+              "batch " + std::to_string(batch) + "; expected 0 to 3074457345618258601");
 }

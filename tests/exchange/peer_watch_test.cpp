@@ -2,7 +2,9 @@
 #include "src/exchange/peer_watch.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -236,6 +238,24 @@ Socket stranger(const PeerDoor& door) {
 bool is_closed(const Socket& socket) {
   char byte;
   return soon([&] { return ::recv(socket.fd(), &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET; });
+}
+
+// A machine that is gone without a word is noticed within half a minute.
+TEST(PeerWatch, SocketsAskWhetherTheOtherEndIsThere) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+  prepare_peer_socket(fd);
+  const int rows[][3] = {{IPPROTO_TCP, TCP_NODELAY, 1},  {SOL_SOCKET, SO_KEEPALIVE, 1},
+                         {IPPROTO_TCP, TCP_KEEPIDLE, 5}, {IPPROTO_TCP, TCP_KEEPINTVL, 5},
+                         {IPPROTO_TCP, TCP_KEEPCNT, 3},  {IPPROTO_TCP, TCP_USER_TIMEOUT, 20000}};
+  for (const auto& [level, option, expected] : rows) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(::getsockopt(fd, level, option, &value, &size), 0);
+    EXPECT_EQ(value, expected) << level << " " << option;
+  }
+  EXPECT_EQ(::fcntl(fd, F_GETFD), FD_CLOEXEC);
+  EXPECT_EQ(::fcntl(fd, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
+  ::close(fd);
 }
 
 TEST(PeerWatch, StrangersAreShutOut) {

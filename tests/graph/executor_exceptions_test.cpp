@@ -40,6 +40,36 @@ TEST(ExecutorExceptions, TheReportNamesEverything) {
             "operands: 0x70e2 (10000), 0x70e2 (10000); tile 0, worker 2");
 }
 
+// One infinity meets one zero, in every step of the sums of two batches' products.
+TEST(ExecutorExceptions, TheOperandsOfAProductAreThoseOfTheStep) {
+  constexpr int64_t kRows = 2, kColumns = 3, kSteps = 5;
+  for (const DType t : {DType::kFloat16, DType::kFloat32, DType::kFloat64})
+    for (const bool adj_a : {false, true})
+      for (const bool adj_b : {false, true}) {
+        GraphBuilder g;
+        const Shape a_shape = adj_a ? Shape{2, kSteps, kRows} : Shape{2, kRows, kSteps};
+        const Shape b_shape = adj_b ? Shape{2, kColumns, kSteps} : Shape{2, kSteps, kColumns};
+        g.add("BatchMatMulV2", {g.placeholder("a", t, a_shape), g.placeholder("b", t, b_shape)},
+              {{"adj_x", adj_a}, {"adj_y", adj_b}}, "y");
+        ExecutorOptions o = stopping_on(true, false, false);
+        o.semantics = Semantics::ieee();
+        const auto e = make_executor(g.build(), o);
+        for (int64_t index = 0; index < 2 * kRows * kColumns; ++index)
+          for (int64_t i = 0; i < kSteps; ++i) {
+            const int64_t batch = index / (kRows * kColumns), row = index / kColumns % kRows, column = index % kColumns;
+            std::vector<double> a(2 * kRows * kSteps, 1), b(2 * kColumns * kSteps, 1);
+            const int64_t a_place = adj_a ? i * kRows + row : row * kSteps + i;
+            const int64_t b_place = adj_b ? column * kSteps + i : i * kColumns + column;
+            a[static_cast<size_t>(batch * kRows * kSteps + a_place)] = INFINITY;
+            b[static_cast<size_t>(batch * kColumns * kSteps + b_place)] = 0;
+            const Tensor x = tensor(t, a_shape, a), y = tensor(t, b_shape, b);
+            const std::string said = refusal<FloatingPointError>([&] { run(*e, {{"a", &x}, {"b", &y}}, {"y"}); });
+            EXPECT_NE(said.find("'y', element " + std::to_string(index) + "\n"), std::string::npos) << said;
+            EXPECT_NE(said.find("(inf), 0x0"), std::string::npos) << said;
+          }
+      }
+}
+
 // tests: G33, N93, N96
 TEST(ExecutorExceptions, TheLowestIndexAmongTheEnabledFlags) {
   // TUTORIAL G33

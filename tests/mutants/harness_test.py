@@ -114,6 +114,19 @@ class Mutants(unittest.TestCase):
         self.assertEqual(told & set(self.by_number), told)
         self.assertIn(next(number for number, site in self.by_number.items() if site.function == "add"), told)
 
+    def test_places_of_another_processor(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = tree.Tree(pathlib.Path(folder), {})
+            copy.build.mkdir()
+            compiled = [COMPILER, "-std=c++20", "-O1", "-w", "-include", sites.ROOT / "tests/mutants/mutant.h", "-c", "-x", "c++", "-"]
+            for name, numbers in (("plain", (1, 2)), ("sums_avx512", (2, 3)), ("sums_avx512fp16", (4,))):
+                text = "".join(f"bool at{number}() {{ return mutant::changes<{number}>(); }}\n" for number in numbers)
+                subprocess.run([*compiled, "-o", copy.build / f"{name}.cpp.o"], input=text, text=True, check=True)
+            self.assertEqual(copy.of_other_processors({"avx2"}), {3, 4})
+            self.assertEqual(copy.of_other_processors({"avx2", "avx512f"}), {4})
+            self.assertEqual(copy.of_other_processors({"avx2", "avx512f", "avx512_fp16"}), set())
+        self.assertIn("fpu", mutants.processor_flags())
+
     def test_the_draw_is_the_seed_s(self):
         first, again, other = (tree.drawn(50, seed, ["src/tensor"]) for seed in (1, 1, 2))
         self.assertEqual(first, again)
@@ -191,7 +204,8 @@ class Equivalent(unittest.TestCase):
 
     def test_they_count_apart(self):
         table = equivalent.Table({"kinds": [], "rows": [ROW]})
-        places = [(1, "survives", "a + b: -"), (2, "survives", "a + b: *"), (3, "killed", "a: b")]
+        places = [(1, "survives", "a + b: -"), (2, "survives", "a + b: *"), (3, "killed", "a: b"),
+                  (4, "of another processor", "a + b: /")]
         entries = [{"place": place, "verdict": verdict, "by": "T.One", "file": "emu/a.cpp", "line": 9, "function": "add", "says": says}
                    for place, verdict, says in places]
         for wrong, share, code in ((False, 0.5, 0), (False, 0.6, 1), (True, 0.5, 1)):
@@ -201,7 +215,8 @@ class Equivalent(unittest.TestCase):
                     contextlib.redirect_stdout(io.StringIO()) as out:
                 self.assertEqual(mutants.told(entries, SimpleNamespace(share=share)), code)
             self.assertIn("    2 survives       emu/a.cpp:9 add: a + b: *  [T.One]", out.getvalue())
-            self.assertIn("3 run, 0 equivalent" if wrong else "3 run, 1 equivalent,   50.0% of the others killed, 1 survive", out.getvalue())
+            self.assertIn("4 run, 0 equivalent" if wrong else
+                          "4 run, 1 equivalent, 1 of another processor,   50.0% of the others killed, 1 survive", out.getvalue())
             self.assertEqual("a row of equivalent.json is wrong: emu/a.cpp:9 add: a + b: -: 'It is so.'; it is killed by T.One" in out.getvalue(),
                              wrong)
 

@@ -9,8 +9,9 @@
 sites.py says where a source can be changed; mutant.h how all changes are in one build, of which a run makes one. Which tests come to
 a place is found first, test by test; a mutant is run under those alone, the quickest first, until one fails. One that no test
 ends within its limit is killed by time. Those that equivalent.json names change nothing, and count for nothing: kinds are not drawn,
-and the rest runs, so that a row whose mutant is killed is found. The folder (--work) keeps what was found: a second call goes on.
-Exit codes: 0, 1 if fewer than --share of those that are not equivalent are killed, or a row is wrong, 2 usage.
+and the rest runs, so that a row whose mutant is killed is found. Nor do those count that are in units for another processor alone. The
+folder (--work) keeps what was found: a second call goes on.
+Exit codes: 0, 1 if fewer than --share of those that count are killed, or a row is wrong, 2 usage.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -82,17 +84,18 @@ def cases_of(tree, entry, command, settings, limit):
 
 
 class Judge:
-    def __init__(self, tree, cases, patience):
-        self.tree, self.cases, self.patience = tree, cases, patience
+    def __init__(self, tree, cases, patience, elsewhere):
+        """`elsewhere`: the places that this processor cannot run."""
+        self.tree, self.cases, self.patience, self.elsewhere = tree, cases, patience, elsewhere
 
     def reaching(self, place):
         return sorted((case for case in self.cases if place in case.places), key=lambda case: case.seconds)
 
     def verdict(self, place):
-        """(killed | killed by time | survives | never come to, by what)"""
+        """(killed | killed by time | survives | never come to | of another processor, by what)"""
         cases = self.reaching(place)
         if not cases:
-            return "never come to", ""
+            return "of another processor" if place in self.elsewhere else "never come to", ""
         spent = 0.0
         for batch in batches(cases):
             expected = sum(case.seconds for case in batch)
@@ -180,6 +183,10 @@ def built(options):
     return tree, [tree.build / program for program in [*programs, "softamp"]]
 
 
+def processor_flags():
+    return set(re.findall(r"\w+", " ".join(re.findall(r"^flags\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)[:1])))
+
+
 def main(arguments):
     options = parse_options(arguments)
     start = time.time()
@@ -192,7 +199,7 @@ def main(arguments):
         cases = [case for piece in work for case in piece.result()]
     print(f"mutants: {len(cases)} tests come to {len(set().union(*(case.places for case in cases)))} places "
           f"({time.time() - start:.0f} s)", flush=True)
-    judge = Judge(tree, cases, options.patience)
+    judge = Judge(tree, cases, options.patience, tree.of_other_processors(processor_flags()))
     return judged(judge, sorted(places), options)
 
 
@@ -231,18 +238,19 @@ def told(entries, options):
             wrong += 1
         elif reason:
             verdict = "equivalent"
-        elif verdict not in killed:
+        elif verdict not in (*killed, "of another processor"):
             print(f"{entry['place']:>5} {verdict:<14} {place}  [{entry['by']}]")
         folders.setdefault(folder_of(entry["file"]), Counter())[verdict] += 1
     total = sum(folders.values(), Counter())
     for name, counts in [*sorted(folders.items()), ("all", total)]:
-        print(f"mutants: {name:<28} {sum(counts.values()):>5} run, {counts['equivalent']} equivalent, {share_killed(counts):7.1%} of the others "
-              f"killed, {counts['survives']} survive, {counts['never come to']} never come to, {counts['killed by time']} by time")
+        print(f"mutants: {name:<28} {sum(counts.values()):>5} run, {counts['equivalent']} equivalent, {counts['of another processor']} of another "
+              f"processor, {share_killed(counts):7.1%} of the others killed, {counts['survives']} survive, {counts['never come to']} never come to, "
+              f"{counts['killed by time']} by time")
     return 1 if wrong or share_killed(total) < options.share else 0
 
 
 def share_killed(counts):
-    count = sum(counts.values()) - counts["equivalent"]
+    count = sum(counts.values()) - counts["equivalent"] - counts["of another processor"]
     return (counts["killed"] + counts["killed by time"]) / count if count else 1.0
 
 

@@ -12,6 +12,7 @@ from sites import ROOT, all_sites
 
 PLACES = 1 << 15  # of mutant.h
 PLACE = re.compile(r"(?:^|\bat )(/\S+?|\.\S+?):(\d+):\d+(?::\s+(?:error|required|from)|[,:]?$)", re.MULTILINE)
+INSTRUCTIONS = {"avx512": "avx512f", "avx512fp16": "avx512_fp16", "avx2": "avx2"}  # in the names of units; in those of /proc/cpuinfo
 NUMBERED = re.compile(r"\bkPlace = (\d+)")
 
 
@@ -132,13 +133,22 @@ class Tree:
 
     def decided_at_run_time(self, programs):
         """The places whose code is in these programs; the others are constants of the compiler."""
-        places = set()
-        for program in programs:
-            dump = self.folder / "places"
-            subprocess.run(["objcopy", "--dump-section", f".mutants={dump}", program, "/dev/null"], check=True)
-            data = dump.read_bytes()
-            places.update(int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4))
-        return places
+        return set().union(*map(self._places_in, programs))
+
+    def of_other_processors(self, flags):
+        """The places that only units of the library have which are for instructions that no flag of the processor names."""
+        here, elsewhere = set(), set()
+        lacking = [name for name, flag in INSTRUCTIONS.items() if flag not in flags]
+        for compiled in self.build.rglob("*.o"):
+            (elsewhere if any(name in compiled.name for name in lacking) else here).update(self._places_in(compiled))
+        return elsewhere - here
+
+    def _places_in(self, compiled):
+        dump = self.folder / "places"
+        dump.unlink(missing_ok=True)
+        subprocess.run(["objcopy", "--dump-section", f".mutants={dump}", compiled, "/dev/null"], stderr=subprocess.DEVNULL)
+        data = dump.read_bytes() if dump.is_file() else b""
+        return {int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)}
 
     def tests(self):
         """ctest's entries that are tests of GoogleTest's: name, command, environment, limit."""

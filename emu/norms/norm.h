@@ -60,7 +60,7 @@ struct NormNumbers {
 
 /// Elements first .. first + n as fp32.
 inline const float* enter_row(const NormNode& n, const void* tensor, uint64_t first, uint64_t count, NormNumbers& to) {
-  return n.reductions->enter(n.load, n.at(tensor, first), count, 1, count, to.at);
+  return n.reductions->enter(n.load, n.at(tensor, first), count, to.at);
 }
 /// The sums down columns of a block, from add(lanes): out[s * stride + column] for s < sums.
 template <class Add>

@@ -31,7 +31,7 @@ inline const float* enter_elements_of(const NormNode& n, const void* tensor, uin
                                       uint64_t count, NormNumbers& to) {
   NormNumbers gathered;
   gather_group(n, tensor, group, first, count, reinterpret_cast<char*>(gathered.at));
-  const float* const entered = n.reductions->enter(n.load, gathered.at, count, 1, count, to.at);
+  const float* const entered = n.reductions->enter(n.load, gathered.at, count, to.at);
   if (entered == to.at) return entered;
   std::memcpy(to.at, entered, count * sizeof(float));
   return to.at;

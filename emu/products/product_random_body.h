@@ -5,6 +5,8 @@
 // depends only on p is scalar.
 #pragma once
 
+#include <span>
+
 #include "emu/bulk/philox_body.h"
 #include "emu/products/product_kernels.h"
 #include "emu/simd.h"
@@ -55,7 +57,7 @@ class TileNumbers {
     }
     mask_ = ((uint64_t{1} << random_bits) - 1) * 0x1000100010001u;
     uint64_t low_bits = 0;
-    for (size_t i = 0; i < tile.rows; ++i) low_bits |= tile.output[i];
+    for (const uint64_t output : std::span(tile.output, tile.rows)) low_bits |= output;
     alignas(64) uint64_t counters[kVectors * kLanes];
     if (low_bits % 8 == 0 && tile.columns == kColumns)
       use(whole_blocks(tile, counters), counters);

@@ -32,9 +32,9 @@ enum class Fold : uint8_t {
 };
 
 struct ReductionKernels {
-  /// Elements r * stride + c as fp32, for r < rows, c < columns, one row after another: in `to`, where up to a whole
-  /// vector is written behind the last, or where they are, if they are what is to be and are whole vectors.
-  const float* (*enter)(Load load, const void* data, size_t stride, size_t rows, size_t columns, float* to);
+  /// `count` elements as fp32: in `to`, where up to a whole vector is written behind the last, or where they are, if
+  /// they are what is to be and are whole vectors.
+  const float* (*enter)(Load load, const void* data, size_t count, float* to);
   /// out[r] = the fold, in the order of a block, of elements r * stride .. + count (<= 1024; of kMax and kMin any
   /// number) for r < rows.
   void (*rows)(Load load, Fold fold, const void* data, size_t stride, size_t rows, size_t count, float* out);

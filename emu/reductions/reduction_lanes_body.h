@@ -44,26 +44,19 @@ SOFTAMP_LANES bool none_is_subnormal(const float* x, size_t n) {
   return !any(seen);
 }
 
-const float* enter_elements(Load kind, const void* data, size_t stride, size_t rows, size_t columns, float* to) {
-  const bool vectors = columns % kWidth == 0;  // of each row: callers read whole ones
-  if (stride == columns) columns *= rows, rows = 1;
-  const size_t whole = columns / kWidth * kWidth;
-  if (rows == 1 && vectors) {
+const float* enter_elements(Load kind, const void* data, size_t count, float* to) {
+  const size_t whole = count / kWidth * kWidth;
+  if (whole == count) {
     const float* const there = static_cast<const float*>(data);
-    if (kind == Load::kF32 || (kind == Load::kF32Flushed && none_is_subnormal(there, columns))) return there;
+    if (kind == Load::kF32 || (kind == Load::kF32Flushed && none_is_subnormal(there, count))) return there;
   }
   with_lanes(kind, data, [&](auto x) {
-    constexpr size_t kLine = 32, kAhead = 512, kAheadRows = 6;  // elements; rows of a tile lie far apart
-    const size_t ahead = rows == 1 ? kAhead : kAheadRows * stride;
-    for (size_t r = 0; r < rows; ++r) {
-      const size_t from = r * stride;
-      float* const out = to + r * columns;
-      for (size_t c = 0; c < whole; c += kWidth) {
-        if (c % kLine == 0) x.prefetch(from + c + ahead);
-        store(out + c, x.at(from + c, kWidth));
-      }
-      if (whole != columns) store(out + whole, x.at(from + whole, columns - whole));
+    constexpr size_t kLine = 32, kAhead = 512;  // elements
+    for (size_t i = 0; i < whole; i += kWidth) {
+      if (i % kLine == 0) x.prefetch(i + kAhead);
+      store(to + i, x.at(i, kWidth));
     }
+    if (whole != count) store(to + whole, x.at(whole, count - whole));
   });
   return to;
 }

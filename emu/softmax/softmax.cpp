@@ -109,7 +109,7 @@ class SoftmaxKernel final : public OpKernel {
 
    private:
     const float* enter(int operand, uint64_t c, uint64_t n) {
-      return k_.reductions_->enter(k_.load_, k_.at(call_.in[operand], first_ + c), n, 1, n, values_[operand]);
+      return k_.reductions_->enter(k_.load_, k_.at(call_.in[operand], first_ + c), n, values_[operand]);
     }
     const SoftmaxKernel& k_;
     const OpCall& call_;

@@ -143,6 +143,53 @@ TEST(BulkArithmetic, Ipu) {
       }
 }
 
+/// Integers whose quotients lie beside a number of about `bits` bits: a 2^k is 1 more or less than a multiple of b.
+void add_quotients_beside(int bits, Operands& in) {
+  for (uint32_t b = 1025; b < 2048; b += 6)
+    for (int k = bits - 2; k <= bits + 1; ++k) {
+      uint32_t a = 1;
+      for (int i = 0; i < k; ++i) a = a % 2 == 0 ? a / 2 : (a + b) / 2;  // 2^-k modulo b
+      for (const uint32_t beside : {a, b - a})
+        for (const double sign : {1.0, -1.0}) {
+          in.a.push_back(static_cast<uint16_t>(fp::from_double(kFp16, sign * beside)));
+          in.b.push_back(static_cast<uint16_t>(fp::from_double(kFp16, sign * b)));
+          in.c.push_back(0x3C00);
+        }
+    }
+}
+
+// Random words between two results: the least that rounds to the larger one, and the one below it.
+TEST(BulkArithmetic, WordsBetweenTwoResults) {
+  for (const int r : {1, 8, 13, 14, 16, 24, 32})
+    for (int variant = 0; variant < 5; ++variant) {
+      RoundingPolicy p = RoundingPolicy::stochastic_carry(r);
+      p.variant = static_cast<StochasticVariant>(variant);
+      const Semantics s = Semantics::ieee(p);
+      Operands in = operands(600, static_cast<uint64_t>(300 + r));
+      add_quotients_beside(11 + r, in);
+      std::vector<uint32_t> words(in.a.size());
+      for (int op = 0; op < 5; ++op) {
+        for (size_t i = 0; i < words.size(); ++i) {
+          const auto code = [&](uint64_t word) {
+            return scalar(static_cast<Op>(op), in.a[i], in.b[i], in.c[i], s, static_cast<uint32_t>(word)).code;
+          };
+          uint64_t below = 0, above = uint64_t{1} << r;
+          for (const uint64_t least = code(0); above - below > 1;) {
+            const uint64_t middle = (below + above) / 2;
+            (code(middle) == least ? below : above) = middle;
+          }
+          words[i] = static_cast<uint32_t>(i % 2 == 0 || above >> r ? below : above);
+        }
+        for (const InstructionSet set : usable_sets()) {
+          BulkOptions o;
+          o.isa = set;
+          o.random.words = words.data();
+          check(static_cast<Op>(op), in, s, o);
+        }
+      }
+    }
+}
+
 // Among exact results, all of them ordinary, one that is inexact: no group goes the careful way, which would tell of
 // it.
 TEST(BulkArithmetic, OneInexactAmongOrdinary) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <cmath>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/tensor/bulk.h"
+#include "softamp/tensor/tensor.h"
 #include "tests/mixer.h"
 
 namespace softamp::test {
@@ -64,6 +66,22 @@ std::vector<T> edge_values(const FloatFormat& f, size_t n, uint64_t seed) {
   }
   return values;
 }
+
+/// An array, behind which there is nothing that may be touched (guarded_new.cpp). A large one, whose results may go
+/// around the caches, stays where it is: at the start of a cache line.
+class BareBytes {
+ public:
+  BareBytes(const void* there, size_t bytes) : there_(static_cast<char*>(const_cast<void*>(there))) {
+    if (bytes < size_t{1} << 20) own_.assign(there_, there_ + bytes);
+  }
+  explicit BareBytes(const Tensor& t) : BareBytes(t.data(), t.bytes()) {}
+  void* data() { return own_.empty() ? there_ : own_.data(); }
+  void copy_back() const { std::copy(own_.begin(), own_.end(), there_); }
+
+ private:
+  char* there_;
+  std::vector<char> own_;
+};
 
 inline std::string hex(uint64_t x) {
   char text[20];

@@ -76,11 +76,10 @@ inline OpResult run_node(const Node& node, const std::vector<Codes>& inputs, emu
                          emu::KernelFactory make, bool with_status = true,
                          std::vector<std::string>* warnings = nullptr) {
   std::vector<TensorType> types;
+  std::vector<BareBytes> operands;
   std::vector<const void*> in;
-  for (const Codes& c : inputs) {
-    types.push_back(c.type());
-    in.push_back(c.data());
-  }
+  for (const Codes& c : inputs) types.push_back(c.type()), operands.emplace_back(c.data(), c.type().bytes());
+  for (BareBytes& operand : operands) in.push_back(operand.data());
   std::vector<std::string> talk;
   settings.environment.step = 5;
   settings.environment.operation = node.operation_id;

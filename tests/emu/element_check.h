@@ -146,19 +146,23 @@ inline ElementResult run_case(const ElementCase& c, const RunOptions& o) {
   Node node{"node", c.op, {}, c.attributes, {c.output}, 77};
   std::vector<TensorType> types;
   std::vector<const void*> in;
-  for (const Tensor* t : c.inputs) types.push_back(t->type()), in.push_back(t->data());
+  std::vector<BareBytes> operands;
+  for (const Tensor* t : c.inputs) types.push_back(t->type()), operands.emplace_back(*t);
+  for (BareBytes& operand : operands) in.push_back(operand.data());
   std::vector<std::string> warnings;
   const emu::KernelFactory make = emu::find_kernel(c.op);
   EXPECT_NE(make, nullptr) << c.op;
   const std::unique_ptr<emu::OpKernel> kernel = make({node, types, settings, warnings});
   ElementResult r{Tensor(c.output), {}};
+  BareBytes result(r.out);
   if (o.in_place && kernel->in_place()) {
-    std::memcpy(r.out.data(), c.inputs[0]->data(), c.inputs[0]->bytes());
-    in[0] = r.out.data();
+    std::memcpy(result.data(), c.inputs[0]->data(), c.inputs[0]->bytes());
+    in[0] = result.data();
   }
-  void* out[1] = {r.out.data()};
+  void* out[1] = {result.data()};
   const emu::OpCall call{in.data(), out, nullptr, settings.environment, o.flags ? &r.status : nullptr};
   kernel->run(call);
+  result.copy_back();
   return r;
 }
 

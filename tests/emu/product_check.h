@@ -54,9 +54,9 @@ inline uint32_t product_code(Mixer& mix, const FloatFormat& f, ProductData data)
 /// Codes as the engine takes them.
 class Matrix {
  public:
-  Matrix(const FloatFormat& f, size_t count) : format_(f), bytes_(count * width() + 64) {}
+  Matrix(const FloatFormat& f, size_t count) : format_(f), bytes_((count + 2) * width()) {}
   void fill(Mixer& mix, ProductData data) {
-    for (size_t i = 0; i * width() + 64 < bytes_.size(); ++i) set(i, product_code(mix, format_, data));
+    for (size_t i = 0; (i + 2) * width() < bytes_.size(); ++i) set(i, product_code(mix, format_, data));
   }
   uint32_t at(size_t i) const {
     uint32_t code = 0;

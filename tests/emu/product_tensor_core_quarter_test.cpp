@@ -124,6 +124,31 @@ TEST(ProductQuarters, SumsAtTheEdges) {
           }
 }
 
+/// C that is zero, the least number, or as small as fp16's, beside products that are zeros or as small.
+// tests: N480
+TEST(ProductQuarters, LeastNumbersOfC) {
+  const uint32_t starts[] = {0, 1, 0x007FFFFF, 0x00800000, 0x33000000, 0x33800000, 0x387FC000};
+  for (const Family& family : kFamilies)
+    for (const TensorCoreOperands operands : {TensorCoreOperands::kOwn, TensorCoreOperands::kAsE5m2})
+      for (const bool half : {false, true}) {
+        ProductCase c;
+        c.rules.accumulator = family.accumulator;
+        c.rules.operands = operands;
+        c.rules.half_accumulator = half;
+        c.rules.output = kFp32;
+        if (!kernel::core_of(c.rules).exists()) continue;
+        c.m = 4, c.n = 37, c.k = 70, c.seed = 2;  // a C for each output
+        ProductExpectation e(c);
+        const double rows[] = {0.0, -0.0, 0x1p-16, -0x1p-16};
+        for (size_t i = 0; i < c.m * c.k; ++i) e.a.set(i, static_cast<uint32_t>(fp::from_double(kFp16, rows[i / c.k])));
+        for (size_t i = 0; i < c.k * c.n; ++i)
+          e.b.set(i, static_cast<uint32_t>(fp::from_double(kFp16, i % c.n % 3 == 0 ? 0.0 : 0x1p-16)));
+        for (size_t i = 0; i < e.start.size(); ++i) e.start[i] = starts[i % 7] | (i % 2 ? 0x80000000u : 0u);
+        e.compute(c);
+        for (const InstructionSet isa : usable_sets()) ASSERT_TRUE(check_product(c, e, isa, 1)) << text_of(c);
+      }
+}
+
 /// C in the place of +0 (N480): as the first step's accumulator, after the last group of pairs, of an fp16 accumulator
 /// rounded first.
 // tests: N480

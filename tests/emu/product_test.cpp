@@ -265,6 +265,46 @@ TEST(Product, UnevenBlocksAndScatteredRows) {
   }
 }
 
+// Infinite operands that are numbers, among others so small that their sums are finite: no NaN and no flag tells of
+// them.
+TEST(Product, InfinitiesThatCountAsNumbers) {
+  Mixer mix(19);
+  for (int operand = 1; operand < 4; ++operand)
+    for (const PartialsType partials : {PartialsType::kFloat, PartialsType::kHalf})
+      for (const size_t block : kBlocks)
+        for (int policy = 0; policy < kPolicies; ++policy) {
+          ProductCase c;
+          c.m = 7, c.n = 37, c.k = 45, c.block = block;
+          c.rules.partials = partials;
+          if (block == 1) c.rules.inner = AmpInner::kRn32Each;
+          c.semantics = product_policy(policy, 8);
+          c.semantics.narrow_infinity = static_cast<InfinityOperand>(operand);
+          ProductExpectation e(c);
+          for (Matrix* matrix : {&e.a, &e.b})
+            for (size_t i = 0; i < (matrix == &e.a ? c.m : c.n) * c.k; ++i)
+              matrix->set(i, mix() % 32 == 0 ? 0x7C00u | static_cast<uint32_t>(mix() & 0x8000)
+                                             : product_code(mix, kFp16, ProductData::kSmall));
+          e.compute(c);
+          for (const InstructionSet isa : usable_sets())
+            for (const bool with_status : {false, true}) ASSERT_TRUE(check_product(c, e, isa, 1, with_status));
+        }
+}
+
+// Partials that are rounded stochastically, whose random bits lie where a normal number's would.
+TEST(Product, RoundedPartialsOfBitsThatLieElsewhere) {
+  for (const int bits : {1, 8, 13, 16, 24, 32})
+    for (const PartialsType partials : {PartialsType::kFloat, PartialsType::kHalf}) {
+      ProductCase c;
+      c.m = 3, c.n = 37, c.k = 2100, c.batch_sum = true, c.seed = 3;
+      c.data = ProductData::kSmall;
+      c.rules.independent = c.rules.round_partials = true;
+      c.rules.partials = partials;
+      c.semantics = Semantics::ieee(RoundingPolicy::stochastic_carry(bits));
+      c.semantics.narrow.alignment = RandomAlignment::kAsIfNormal;
+      EXPECT_TRUE(check_everywhere(c)) << bits;
+    }
+}
+
 TEST(Product, NothingToAdd) {
   ProductCase c;
   c.m = 3, c.n = 5, c.k = 0;

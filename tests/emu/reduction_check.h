@@ -33,16 +33,19 @@ inline OpRun run_op(const std::string& op, const Attributes& attributes, const s
   for (const Tensor* t : inputs) types.push_back(t->type());
   std::vector<std::string> warnings;
   const emu::OpContext context{node, types, settings, warnings};
-  const std::unique_ptr<emu::OpKernel> kernel = emu::find_kernel(op)(context);
+  const std::unique_ptr<emu::OpKernel> kernel = emu::find_kernel(context)(context);
 
   OpRun run;
+  std::vector<BareBytes> operands, results;
   std::vector<const void*> in;
   std::vector<void*> out;
-  for (const Tensor* t : inputs) in.push_back(t->data());
+  for (const Tensor* t : inputs) operands.emplace_back(*t);
+  for (BareBytes& operand : operands) in.push_back(operand.data());
   for (const TensorType& t : node.outputs) {
     run.outputs.emplace_back(t);
-    std::memset(run.outputs.back().data(), 0xA5, t.bytes());
-    out.push_back(run.outputs.back().data());
+    results.emplace_back(run.outputs.back());
+    std::memset(results.back().data(), 0xA5, t.bytes());
+    out.push_back(results.back().data());
   }
   const Tensor scratch(DType::kFloat32, Shape{static_cast<int64_t>(kernel->scratch_bytes() / 4 + 16)});
   settings.environment.step = 3;
@@ -50,6 +53,7 @@ inline OpRun run_op(const std::string& op, const Attributes& attributes, const s
   const emu::OpCall call{in.data(), out.data(), const_cast<void*>(scratch.data()), settings.environment,
                          with_status ? &run.status : nullptr};
   kernel->run(call);
+  for (const BareBytes& result : results) result.copy_back();
   return run;
 }
 

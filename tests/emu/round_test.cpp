@@ -254,6 +254,36 @@ TEST(BulkRound, NormalNumbers) {
       }
 }
 
+// One number of each kind among others that raise nothing, so that no other number raises its flags.
+// tests: N29
+TEST(BulkRound, EachKindAlone) {
+  std::vector<Semantics> all = {Semantics::ieee(), Semantics::ipu(),
+                                Semantics::ieee(RoundingPolicy::ieee(RoundingMode::kUp))};
+  for (const int r : {8, 13, 24}) all.push_back(Semantics::ieee(RoundingPolicy::stochastic_carry(r)));
+  all.push_back(all.back());
+  all.back().quiet_nan_is_invalid = true;
+  for (const InstructionSet set : usable_sets())
+    for (const FloatFormat& f : kFormats) {
+      const auto value = [&](uint64_t code) { return static_cast<float>(fp::to_double(f, code)); };
+      const float ordinary = value((f.min_normal_code() + f.max_finite_code()) / 2);
+      const float most = value(f.max_finite_code()), least = value(1), quiet = std::nanf("");
+      const float signaling = std::bit_cast<float>(0x7F800001u);
+      for (const float kind :
+           {ordinary, std::nextafter(ordinary, 0.0F), 0.0F, std::bit_cast<float>(1u), quiet, signaling, INFINITY, most,
+            std::nextafter(most, INFINITY), most * 1.5F, value(f.min_normal_code()), least, least / 2, least * 0.75F})
+        for (const float sign : {1.0F, -1.0F})
+          for (const Semantics& s : all) {
+            std::vector<float> in(130, ordinary);
+            in[70] = std::copysign(kind, sign);
+            BulkOptions o;
+            o.isa = set;
+            check_round<float, uint32_t>(in, f, s, o);
+            if (f.storage_bits() <= 16) check_round<float, uint16_t>(in, f, s, o);
+            check_round<float, float>(in, f, s, o);
+          }
+    }
+}
+
 // Tiny is what is below the normal numbers after a rounding with an unbounded exponent: each number alone in its array.
 // tests: N29, N39
 TEST(BulkRound, Tininess) {

@@ -12,6 +12,7 @@
 #include "emu/structure/line_writer.h"
 #include "emu/structure/transpose_tile.h"
 #include "softamp/graph/operation.h"
+#include "tests/emu/bulk_check.h"
 #include "tests/graph/structure_cases.h"
 #include "tests/refusal.h"
 
@@ -38,11 +39,10 @@ Result run(const Graph& graph, int number, const std::vector<const Tensor*>& inp
            bool with_status = true) {
   const Node& node = graph.node(number);
   std::vector<TensorType> types;
+  std::vector<test::BareBytes> operands, results;
+  for (const Tensor* t : inputs) types.push_back(t->type()), operands.emplace_back(*t);
   std::vector<const void*> in;
-  for (const Tensor* t : inputs) {
-    types.push_back(t->type());
-    in.push_back(t->data());
-  }
+  for (test::BareBytes& operand : operands) in.push_back(operand.data());
   std::vector<std::string> warnings;
   const KernelFactory make = find_kernel(node.op);
   if (!make) throw std::logic_error("no kernel for " + node.op);
@@ -53,12 +53,14 @@ Result run(const Graph& graph, int number, const std::vector<const Tensor*>& inp
     result.outputs.emplace_back(type);
     if (type.bytes() > 0) std::memset(result.outputs.back().data(), 0xAA, type.bytes());
   }
-  for (Tensor& t : result.outputs) out.push_back(t.data());
+  for (const Tensor& t : result.outputs) results.emplace_back(t);
+  for (test::BareBytes& r : results) out.push_back(r.data());
   const Tensor scratch(DType::kBool, {static_cast<int64_t>(kernel->scratch_bytes())});
   kernel::Environment environment = settings.environment;
   environment.operation = node.operation_id;
   kernel->run(
       {in.data(), out.data(), const_cast<void*>(scratch.data()), environment, with_status ? &result.status : nullptr});
+  for (const test::BareBytes& r : results) r.copy_back();
   return result;
 }
 

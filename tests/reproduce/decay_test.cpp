@@ -29,8 +29,6 @@ double slow_decay(int which, int precision, int quantum, int n) {
   return y;
 }
 
-TEST(Decay, EveryCheckAgrees) { expect_agrees(brief_decay(), 20, "100 paths, 10 in formats of more than 16 bits"); }
-
 TEST(Decay, NearestIsASlowTranscriptions) {
   int compared = 0;
   for (const Json& row : rows(brief_decay())) {
@@ -98,12 +96,6 @@ TEST(Decay, TheRuleAndTheUnitAgreeInEveryFormat) {
       }
 }
 
-TEST(Decay, SameBitsForASeedWhateverTheThreads) {
-  Request request;
-  request.formats = {kBf16};
-  expect_seed_decides_rows(decay::experiment(), request);
-}
-
 TEST(Decay, AFormatsResultDoesNotDependOnTheOthers) {
   Request request;
   request.formats = {kFp16};
@@ -113,39 +105,6 @@ TEST(Decay, AFormatsResultDoesNotDependOnTheOthers) {
     if (row[1] == "fp16") among.push_back(row);
   EXPECT_EQ(alone, among);
 }
-
-TEST(Decay, FewRandomBitsAreHonoured) {
-  Request request;
-  request.formats = {kBf16};
-  request.roundings = {RoundingMode::kStochastic};
-  request.bits = 4;
-  request.samples = 12;
-  const Outcome few = brief_decay(request);
-  EXPECT_EQ(few.settings["random bits"], 4);
-  for (const Json& row : rows(few)) EXPECT_EQ(row[4], 12);
-  request.bits = 32;
-  EXPECT_NE(rows(few), rows(brief_decay(request)));
-}
-
-std::string decay_refusal(const Request& request) { return refusal_of(decay::experiment(), request); }
-
-TEST(Decay, RefusesWhatItCannotTake) {
-  Request request;
-  request.formats = {kBinary64};
-  EXPECT_EQ(decay_refusal(request), "decay: format fp64: expected one of at most 32 bits");
-  request.formats = {FloatFormat::ieee(2, 3)};
-  EXPECT_EQ(decay_refusal(request), "decay: format e2p3: expected one that holds 1/64, 1 and 20");
-  request.formats = {};
-  request.bits = 33;
-  EXPECT_NE(decay_refusal(request).find("33"), std::string::npos);
-  request.bits = {};
-  request.samples = 1000000;
-  EXPECT_EQ(decay_refusal(request), "decay: 1000000 stochastic paths: expected 1..100000");
-}
-
-TEST(Decay, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(decay::experiment()); }
-
-TEST(Decay, CanBeInterrupted) { expect_interrupt_is_obeyed(decay::experiment()); }
 
 }  // namespace
 }  // namespace softamp::reproduce

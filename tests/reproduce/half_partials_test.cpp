@@ -4,7 +4,7 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "tests/reproduce/survey_check.h"
+#include "tests/reproduce/brief.h"
 
 #include <gtest/gtest.h>
 
@@ -21,37 +21,9 @@ Outcome run_half_partials(uint64_t samples, uint64_t seed = 0) {
   return outcome_of(half_partials::experiment(), request);
 }
 
-TEST(HalfPartials, AgreesWithTheory) { reproduce::test::expect_sound(run_half_partials(0)); }
-
 // The bounds come from the roundings' variance: two dot products alone must not fail them.
 TEST(HalfPartials, AgreesWithTheoryOfFewProducts) {
-  for (uint64_t seed = 0; seed < 2; ++seed) reproduce::test::expect_good_checks(run_half_partials(2, seed));
-}
-
-// 4 random bits do not see the last of what a one adds to 32768: with a rounding after each, the sums stop there.
-TEST(HalfPartials, JudgesOnesWhereTheBitsSeeThem) {
-  Request request;
-  request.brief = true;
-  request.samples = 2;
-  request.bits = 4;
-  Watch watch;
-  const Outcome o = half_partials::experiment().run(request, watch);
-  EXPECT_EQ(o.tables[1].rows[4][1], 32768);
-  for (const Check& c : o.checks) {
-    const bool unseen = c.what.find("stochastic, block 1: 40000 ones") != std::string::npos;
-    if (c.what.find("ones") != std::string::npos) {
-      EXPECT_EQ(c.against, unseen ? Against::kRecorded : Against::kBound) << c.what;
-    }
-    EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", expected " << c.theirs;
-  }
-}
-
-TEST(HalfPartials, OnesStopWhereTheNextHalfIsTwoBlocksAway) {
-  const Outcome o = run_half_partials(2);
-  const auto& rows = o.tables[1].rows;
-  ASSERT_EQ(rows.size(), 8u);
-  const double stops[] = {2048, 8192, 32768, 40000};
-  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(rows[i][1], stops[i]) << rows[i][0];
+  for (uint64_t seed = 0; seed < 2; ++seed) expect_all_agree(run_half_partials(2, seed));
 }
 
 // Nearest: per block the exact sum of its products and of the partial, which fp32 holds, rounded to fp16 once.
@@ -80,23 +52,6 @@ TEST(HalfPartials, ErrorsAreThoseOfASlowChain) {
     ++seen;
   }
   EXPECT_EQ(seen, 4);
-}
-
-TEST(HalfPartials, IsTheSameForAnyNumberOfThreads) {
-  reproduce::test::expect_seed_decides([](uint64_t seed) { return run_half_partials(4, seed); });
-}
-
-TEST(HalfPartials, SaysWhatItCannotTake) {
-  Request request;
-  request.brief = true;
-  request.samples = 1;
-  Watch watch;
-  reproduce::test::expect_refused([&] { half_partials::experiment().run(request, watch); },
-                                  "half-partials: 1 dot products (--samples): expected 2..4096");
-  request.samples = 2;
-  request.bits = 40;
-  reproduce::test::expect_refused([&] { half_partials::experiment().run(request, watch); },
-                                  "half-partials: 40 random bits: expected 1..32");
 }
 
 }  // namespace

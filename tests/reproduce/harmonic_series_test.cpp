@@ -11,7 +11,7 @@
 #include "softamp/report/number_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/harmonic_sum.h"
-#include "tests/reproduce/outcome_check.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {
@@ -103,22 +103,6 @@ TEST(HarmonicSeries, TheDistributionIsThatOfEveryRandomNumberTried) {
   EXPECT_LT(found.expected.mean, found.exact_terms);
 }
 
-TEST(HarmonicSeries, AFormatTooNarrowForTheSumsIsRecorded) {
-  Request r;
-  r.brief = true;
-  r.formats = {FloatFormat::ieee(2, 5)};
-  const Outcome o = run_experiment("harmonic-series", r);
-  int recorded = 0;
-  for (const Check& c : o.checks) {
-    EXPECT_TRUE(c.agrees) << c.what << ' ' << c.ours;
-    recorded += c.against == Against::kRecorded;
-  }
-  EXPECT_EQ(recorded, 1);
-  for (const Table& t : o.tables)
-    for (const auto& row : t.rows)
-      for (const Json& cell : row) EXPECT_TRUE(!cell.is_number_float() || std::isfinite(cell.get<double>())) << t.name;
-}
-
 TEST(HarmonicSeries, AgreesForFewSamplesAndFewBits) {
   for (const uint64_t seed : {0, 1, 2, 3, 4}) {
     Request r;
@@ -127,46 +111,9 @@ TEST(HarmonicSeries, AgreesForFewSamplesAndFewBits) {
     r.bits = 4;
     r.seed = seed;
     r.roundings = {RoundingMode::kStochastic};
-    for (const Check& c : run_experiment("harmonic-series", r).checks)
+    for (const Check& c : outcome_of(experiment_called("harmonic-series"), r).checks)
       EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << " against " << c.theirs;
   }
-}
-
-TEST(HarmonicSeries, TheBriefRunAgreesAndIsRepeatable) {
-  expect_sound("harmonic-series");
-  expect_repeatable("harmonic-series");
-}
-
-TEST(HarmonicSeries, SaysWhatItDoesNotTake) {
-  Request r;
-  r.formats = {kBinary64};
-  expect_refused("harmonic-series", r, "format fp64 in harmonic-series: expected one of 2..8 exponent bits");
-  r = {};
-  r.samples = 1;
-  expect_refused("harmonic-series", r, "samples 1 in harmonic-series: expected 2..");
-  r = {};
-  r.formats = {kFp32};
-  r.roundings = {RoundingMode::kStochastic};
-  expect_refused("harmonic-series", r,
-                 "rounding stochastic of fp32 in harmonic-series: expected a format of at most 16");
-  r.roundings = {RoundingMode::kNearestEven};
-  r.brief = true;
-  expect_refused("harmonic-series", r, "format fp32 in the brief form of harmonic-series: expected a precision of at");
-  r.formats = {kFp16};
-  r.bits = 4;
-  expect_refused("harmonic-series", r, "--bits in harmonic-series: expected a stochastic rounding beside it");
-}
-
-TEST(HarmonicSeries, TakesWhatItIsAsked) {
-  Request r;
-  r.brief = true;
-  r.formats = {FloatFormat::ieee(5, 9)};
-  r.roundings = {RoundingMode::kNearestAway};
-  const Outcome o = run_experiment("harmonic-series", r);
-  ASSERT_EQ(o.tables.size(), 1u);
-  EXPECT_EQ(o.tables[0].rows.size(), 1u);
-  EXPECT_EQ(o.tables[0].rows[0][0], "e5p9");
-  EXPECT_EQ(o.tables[0].rows[0][1], "nearest-away");
 }
 
 }  // namespace

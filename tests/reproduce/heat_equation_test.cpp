@@ -38,8 +38,6 @@ std::vector<double> slow_heat(int precision, int m) {
   return u;
 }
 
-TEST(HeatEquation, EveryCheckAgrees) { expect_agrees(brief_heat(), 10, "set-up of our own"); }
-
 TEST(HeatEquation, NearestIsASlowTranscriptions) {
   stepping::JobProgress progress;
   for (const FloatFormat& f : {kBf16, kFp16})
@@ -129,31 +127,6 @@ TEST(HeatEquation, PathsDoNotDependOnTheJobsThatRunThem) {
   parts.insert(parts.end(), rest.begin(), rest.end());
   EXPECT_EQ(stepping::run_heat(run, 0, 5, 13, 3, progress), parts);
 }
-
-TEST(HeatEquation, SameBitsForASeedWhateverTheThreads) {
-  Request request;
-  request.formats = {kBf16};
-  request.samples = 6;
-  expect_seed_decides_rows(heat_equation::experiment(), request);
-}
-
-std::string heat_refusal(const Request& request) { return refusal_of(heat_equation::experiment(), request); }
-
-TEST(HeatEquation, RefusesWhatItCannotTake) {
-  Request request;
-  request.formats = {kFp32};
-  EXPECT_NE(heat_refusal(request).find("fp32"), std::string::npos) << heat_refusal(request);
-  request.formats = {kE5m2};
-  EXPECT_EQ(heat_refusal(request),
-            "heat-equation: format e5m2: expected a precision of at least 6 bits, and a 32nd of an ulp of 1/2");
-  request.formats = {};
-  request.samples = 10001;
-  EXPECT_EQ(heat_refusal(request), "heat-equation: 10001 stochastic paths: expected 1..10000");
-}
-
-TEST(HeatEquation, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(heat_equation::experiment()); }
-
-TEST(HeatEquation, CanBeInterrupted) { expect_interrupt_is_obeyed(heat_equation::experiment()); }
 
 }  // namespace
 }  // namespace softamp::reproduce

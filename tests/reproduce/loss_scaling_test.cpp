@@ -13,12 +13,6 @@
 namespace softamp::reproduce {
 namespace {
 
-Outcome brief_loss_scaling(uint64_t seed = 0, std::vector<FloatFormat> formats = {}) {
-  Request request = brief_request(seed);
-  request.formats = std::move(formats);
-  return outcome_of(loss_scaling::experiment(), request);
-}
-
 /// Numbers at and beside each edge of `f`, times 2^-8.
 std::vector<float> edges(const FloatFormat& f) {
   const double least = std::ldexp(1.0, f.min_quantum()), normal = std::ldexp(1.0, f.min_exponent());
@@ -61,73 +55,6 @@ TEST(LossScaling, CountsAreThoseOfTheUnit) {
     }
     EXPECT_TRUE(fate == count_fates(values, kFp16, k)) << k;
   }
-}
-
-TEST(LossScaling, BriefFormAgrees) {
-  const Outcome o = brief_loss_scaling();
-  EXPECT_FALSE(o.seen.empty());
-  EXPECT_EQ(o.figures.size(), 2u);
-  int judged = 0;
-  for (const Check& c : o.checks) {
-    EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", expected " << c.theirs;
-    judged += c.against != Against::kRecorded;
-  }
-  EXPECT_EQ(judged, 5);
-  // What is said of the share that underflows is what is counted.
-  const bool none_underflows = o.tables[1].rows.front()[7] == 0;
-  EXPECT_EQ(o.seen.find("no activation gradient becomes zero without a scale (fp16)") != std::string::npos,
-            none_underflows);
-  // There is something to count: gradients of both kinds, some that underflow and some that overflow.
-  const Table& shares = o.tables[1];
-  ASSERT_EQ(shares.rows.size(), 26u);
-  EXPECT_GT(shares.rows.front()[3].get<int64_t>(), 10000);
-  EXPECT_GT(shares.rows[13][3].get<int64_t>(), 1000);
-  EXPECT_GT(shares.rows.front()[5].get<int64_t>(), 100);
-  EXPECT_GT(shares.rows[12][6].get<int64_t>(), 100);
-}
-
-TEST(LossScaling, DrawsTheExponentsAsAHistogram) {
-  Request request;
-  request.brief = true;
-  request.samples = 8;
-  Watch watch;
-  const Outcome o = loss_scaling::experiment().run(request, watch);
-  const std::vector<Curve>& curves = o.figures[0].plot.curves;
-  ASSERT_EQ(curves.size(), 3u);
-  EXPECT_EQ(curves[0].style, CurveStyle::kBars);
-  EXPECT_EQ(curves[0].title, "activations");
-  EXPECT_EQ(curves[1].style, CurveStyle::kBold);
-  EXPECT_EQ(curves[2].style, CurveStyle::kReference);
-  EXPECT_EQ(o.figures[0].plot.x_log, 0);
-  EXPECT_NE(o.deviations.find("SSD"), std::string::npos);
-}
-
-TEST(LossScaling, TrainsInFp16Alone) {
-  const Outcome o = brief_loss_scaling(0, {kE5m2});
-  EXPECT_EQ(o.tables.size(), 2u);
-  EXPECT_EQ(o.settings["trainings"], "none: fp16 is not among the formats");
-  for (const Check& c : o.checks) {
-    EXPECT_EQ(c.what.find("e5m2"), 0u) << c.what;
-    EXPECT_TRUE(c.agrees) << c.what;
-  }
-  EXPECT_NE(o.deviations.find("No network is trained in mixed precision"), std::string::npos);
-}
-
-TEST(LossScaling, DependsOnTheSeedAloneNotOnThreads) {
-  expect_seed_decides(loss_scaling::experiment(), brief_request(0, 8));
-}
-
-TEST(LossScaling, SaysWhatItCannotTake) {
-  Watch watch;
-  Request request;
-  request.brief = true;
-  request.formats = {kFp32};
-  const std::string words =
-      softamp::test::refusal<std::invalid_argument>([&] { loss_scaling::experiment().run(request, watch); });
-  EXPECT_EQ(words.find("loss-scaling: --format is fp32; expected"), 0u) << words;
-  request.formats.clear();
-  request.samples = 1000001;
-  EXPECT_THROW(loss_scaling::experiment().run(request, watch), std::invalid_argument);
 }
 
 }  // namespace

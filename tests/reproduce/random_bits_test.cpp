@@ -8,7 +8,7 @@
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_chain.h"
-#include "tests/reproduce/survey_check.h"
+#include "tests/reproduce/brief.h"
 
 #include <gtest/gtest.h>
 
@@ -20,18 +20,6 @@ using namespace softamp;
 using namespace softamp::reproduce;
 
 namespace {
-
-Outcome brief_random_bits(uint64_t seed = 0, std::optional<uint64_t> samples = {}) {
-  return outcome_of(random_bits::experiment(), brief_request(seed, samples));
-}
-
-TEST(RandomBitsExperiment, AgreesWithThePublication) {
-  const Outcome o = brief_random_bits();
-  reproduce::test::expect_sound(o);
-  int figures = 0;
-  for (const Check& c : o.checks) figures += c.against == Against::kFigure;
-  EXPECT_EQ(figures, 3);  // SRFF, SRF, SRC
-}
 
 // SRFF 2^-(D+1) - 2^-(N+1), SRF 2^-(D+1), SRC 0 (Fitzgibbon and Felix).
 TEST(RandomBitsExperiment, BiasesAreThePublishedFractions) {
@@ -132,16 +120,6 @@ TEST(RandomBitsExperiment, DotProductsAreTheUnits) {
     EXPECT_NEAR(d.mean, mean, 1e-15);
     EXPECT_NEAR(d.worst, worst / (std::sqrt(10.0) * std::ldexp(1.0, 1 - d.format.precision)), 1e-12);
   }
-}
-
-// tests: N383
-TEST(RandomBitsExperiment, IsTheSameForAnyNumberOfThreads) {
-  reproduce::test::expect_seed_decides([](uint64_t seed) { return brief_random_bits(seed, 8); });
-}
-
-TEST(RandomBitsExperiment, SaysWhatItCannotTake) {
-  reproduce::test::expect_refused([] { brief_random_bits(0, 1); },
-                                  "random-bits: 1 sums (--samples): expected 2..1048576");
 }
 
 }  // namespace

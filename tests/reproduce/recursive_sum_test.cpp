@@ -6,7 +6,7 @@
 #include "softamp/numerics/random.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/survey.h"
-#include "tests/reproduce/survey_check.h"
+#include "tests/reproduce/brief.h"
 
 #include <gtest/gtest.h>
 
@@ -26,23 +26,6 @@ const std::vector<Json>* row_of(const Table& table, const Json& first, const Jso
   for (const auto& row : table.rows)
     if (row[0] == first && row[1] == second) return &row;
   return nullptr;
-}
-
-TEST(RecursiveSum, AgreesWithThePublication) {
-  const Outcome o = brief_recursive_sum();
-  reproduce::test::expect_sound(o);
-  for (const Check& c : o.checks) EXPECT_NE(c.against, Against::kFigure) << c.what;  // the survey prints none
-  EXPECT_NE(o.deviations.find("one sum up to the greatest n"), std::string::npos);
-}
-
-// N354: 7.0859375 at term 513, 5.0625 at term 65.
-TEST(RecursiveSum, NearestStopsWhereTheHarmonicSeriesDoes) {
-  const Outcome o = brief_recursive_sum();
-  for (const auto& [format, sum] : {std::pair{"fp16", 7.0859375}, std::pair{"bf16", 5.0625}}) {
-    const auto* row = row_of(o.tables[0], format, 20000);
-    ASSERT_TRUE(row);
-    EXPECT_EQ((*row)[4], sum);
-  }
 }
 
 // H(n) as a quotient of whole numbers.
@@ -85,55 +68,6 @@ TEST(RecursiveSum, StochasticSumsAreTheUnits) {
   ASSERT_TRUE(row);
   EXPECT_NEAR((*row)[6].get<double>(), total, 1e-14);
   EXPECT_NEAR((*row)[7].get<double>(), worst, 1e-14);
-}
-
-TEST(RecursiveSum, IsTheSameForAnyNumberOfThreads) { reproduce::test::expect_seed_decides(brief_recursive_sum); }
-
-TEST(RecursiveSum, TakesOtherFormatsAndBits) {
-  Request request;
-  request.brief = true;
-  request.formats = {FloatFormat::e5m2()};
-  request.bits = 4;
-  request.samples = 20;
-  Watch watch;
-  const Outcome o = recursive_sum::experiment().run(request, watch);
-  EXPECT_EQ(o.settings["bits"], 4);
-  EXPECT_EQ(o.settings["repeats"], 20);
-  EXPECT_EQ(o.settings["formats"], Json::array({"e5m2"}));
-  // Of 3 bits the deterministic bound is 1 at every n, and 4 random bits are too few: nothing is judged.
-  for (const Check& c : o.checks) EXPECT_EQ(c.against, Against::kRecorded) << c.what;
-}
-
-// A bound cut off at 1 cannot fail: fp16's is judged up to n u < 1/2 alone.
-TEST(RecursiveSum, JudgesTheDeterministicBoundWhereItTells) {
-  for (const Check& c : brief_recursive_sum().checks)
-    if (c.what.find("error over n u/(1 - n u)") != std::string::npos) {
-      const std::string up_to = c.what.rfind("fp16", 0) == 0 ? "up to n = 682," : "up to n = 126,";
-      EXPECT_NE(c.what.find(up_to), std::string::npos) << c.what;
-    }
-}
-
-TEST(RecursiveSum, SaysWhatItCannotTake) {
-  Request request;
-  request.brief = true;
-  Watch watch;
-  request.formats = {kFp32};
-  reproduce::test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
-                                  "recursive-sum: format fp32: expected one of at most 16 bits");
-  request.formats = {FloatFormat::ieee(3, 5)};
-  reproduce::test::expect_refused(
-      [&] { recursive_sum::experiment().run(request, watch); },
-      "recursive-sum: format e3p5: expected one whose numbers reach 2^4, which the sums need");
-  request.formats.clear();
-  request.bits = 33;
-  reproduce::test::expect_refused([&] { recursive_sum::experiment().run(request, watch); },
-                                  "recursive-sum: 33 random bits: expected 1..32");
-  request.bits.reset();
-  request.samples = uint64_t{1} << 40;
-  const std::string many =
-      "recursive-sum: 1099511627776 repeats (--samples): expected 1..1000000, all of which are kept in memory";
-  reproduce::test::expect_refused([&] { recursive_sum::experiment().run(request, watch); }, many);
-  reproduce::test::expect_refused([&] { recursive_sum::experiment().seconds(request); }, many);
 }
 
 TEST(RecursiveSum, StopsWhenItIsAskedTo) {

@@ -80,6 +80,26 @@ TEST(TensorCoreVectors, WrongLinesAreCounted) {
   for (const auto& row : o.tables[1].rows) EXPECT_EQ(row.size(), o.tables[1].columns.size());
 }
 
+/// Without the two wrong lines all are equal, and no line is looked at beyond the last.
+TEST(TensorCoreVectors, AllLinesAndNoMore) {
+  const Copy copy;
+  for (const char* name : {"a_V100_fp16", "b_V100_fp16", "c_V100_fp32", "d_V100_fp32"}) {
+    const std::string file = (copy / "V100/fp16" / (std::string(name) + ".txt")).string();
+    std::string text = softamp::test::read_text(file);
+    for (int line = 0; line < 2; ++line) text.erase(text.rfind('\n', text.size() - 2) + 1);
+    softamp::test::write_text(file, text);
+  }
+  const Outcome o = of_folder(copy.folder());
+  EXPECT_EQ(o.checks[5].ours, "6 of 6 equal");
+  EXPECT_TRUE(o.checks[5].agrees);
+  const auto& row = o.tables[0].rows[5];
+  EXPECT_TRUE(row[column(o.tables[0], "first unequal line")].is_null());
+  // F of the model is 23, and no other gives these six.
+  const auto& others = o.tables[1].rows[5];
+  EXPECT_LE(others[column(o.tables[1], "least F as good")], 23);
+  EXPECT_GE(others[column(o.tables[1], "greatest F as good")], 23);
+}
+
 /// The folder above, too; a file of results of the other format beside the first is a set of its own.
 TEST(TensorCoreVectors, WhereTheFoldersAre) {
   const Copy copy;

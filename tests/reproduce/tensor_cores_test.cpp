@@ -29,17 +29,6 @@ Json cell(const Table& t, const std::string& row, const std::string& column) {
   throw std::out_of_range(row + ", " + column);
 }
 
-TEST(TensorCores, EveryCheckAgrees) {
-  const Outcome o = brief_tensor_cores();
-  EXPECT_EQ(o.skipped, "");
-  EXPECT_GT(o.checks.size(), 60u);
-  for (const Check& c : o.checks) EXPECT_TRUE(c.agrees) << c.what << ": " << c.ours << ", " << c.theirs;
-  for (const Table& t : o.tables)
-    for (const auto& row : t.rows) EXPECT_EQ(row.size(), t.columns.size()) << t.name;
-  EXPECT_EQ(o.figures.size(), 1u);
-  EXPECT_FALSE(o.seen.empty());
-}
-
 // The published figures, and what the models' definitions give by hand.
 TEST(TensorCores, Figures) {
   const Outcome o = brief_tensor_cores();
@@ -102,31 +91,10 @@ TEST(TensorCores, ErrorsOfTheChain) {
   }
 }
 
-TEST(TensorCores, SameForASeedAndAnyThreads) {
-  const Table first = table(brief_tensor_cores(), "errors");
-  EXPECT_EQ(table(brief_tensor_cores(), "errors").rows, first.rows);
-  EXPECT_NE(table(brief_tensor_cores(1), "errors").rows, first.rows);
-  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-  EXPECT_EQ(table(brief_tensor_cores(), "errors").rows, first.rows);
-}
-
 TEST(TensorCores, OtherSeedsAndSizesAgreeToo) {
   for (const uint64_t seed : {1, 2, 3})
     for (const Check& c : brief_tensor_cores(seed, 4).checks)
       EXPECT_TRUE(c.agrees) << seed << ": " << c.what << ": " << c.ours;
-}
-
-TEST(TensorCores, BadSamples) {
-  for (const uint64_t samples : {uint64_t{1}, uint64_t{5000}})
-    EXPECT_EQ(softamp::test::refusal<std::invalid_argument>([&] { brief_tensor_cores(0, samples); }),
-              "tensor-cores: samples " + std::to_string(samples) + ": expected 2..4096");
-}
-
-TEST(TensorCores, StopsWhenAsked) {
-  Request request;
-  request.brief = true;
-  Watch watch({}, [] { return true; });
-  EXPECT_THROW(tensor_cores::experiment().run(request, watch), Interrupted);
 }
 
 }  // namespace

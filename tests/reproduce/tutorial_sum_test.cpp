@@ -8,28 +8,13 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/report/number_text.h"
+#include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"
-#include "tests/reproduce/outcome_check.h"
+#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {
-
-TEST(TutorialSum, TheBriefRunAgrees) { expect_sound("tutorial-sum"); }
-
-TEST(TutorialSum, TheSameForASeedOnAnyNumberOfThreads) {
-  Request r;
-  r.brief = true;
-  r.samples = 300;
-  r.bits = 13;
-  const std::string first = text_of(run_experiment("tutorial-sum", r));
-  {
-    const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
-    EXPECT_EQ(text_of(run_experiment("tutorial-sum", r)), first);
-  }
-  r.seed = 1;
-  EXPECT_NE(text_of(run_experiment("tutorial-sum", r)), first);
-}
 
 TEST(TutorialSum, TheDistributionIsThatOfEveryRandomNumberTried) {
   // All 2^r random numbers of every addition, by the emulated unit itself.
@@ -85,33 +70,8 @@ TEST(TutorialSum, EveryCaseHasRandomWordsOfItsOwn) {
   Request r;
   r.brief = true;
   r.formats = {kFp16};
-  const Outcome o = run_experiment("tutorial-sum", r);
+  const Outcome o = outcome_of(experiment_called("tutorial-sum"), r);
   EXPECT_NE(o.tables[1].rows[0][3], o.tables[1].rows[1][3]);
-}
-
-TEST(TutorialSum, RunsWhatBelongsToTheFormat) {
-  Request r;
-  r.brief = true;
-  r.formats = {kBf16};
-  r.bits = 4;
-  const Outcome o = run_experiment("tutorial-sum", r);
-  EXPECT_EQ(o.tables.size(), 2u);
-  for (const Check& c : o.checks) {
-    EXPECT_EQ(c.what.rfind("bf16", 0), 0u) << c.what;
-    EXPECT_TRUE(c.agrees) << c.what;
-    EXPECT_EQ(c.against == Against::kFigure, false) << c.what;
-  }
-  EXPECT_FALSE(o.settings.contains("losses"));
-  EXPECT_EQ(o.seen.find("0.25"), std::string::npos);
-}
-
-TEST(TutorialSum, SaysWhatItDoesNotTake) {
-  Request r;
-  r.formats = {kFp32};
-  expect_refused("tutorial-sum", r, "format fp32 in tutorial-sum: expected one of at most 16 bits");
-  r = {};
-  r.samples = uint64_t{1} << 21;
-  expect_refused("tutorial-sum", r, "samples 2097152 in tutorial-sum: expected 2..1048576");
 }
 
 }  // namespace

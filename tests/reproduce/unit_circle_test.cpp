@@ -31,12 +31,6 @@ Point slow_circle(int precision, int quantum, int n) {
   return z;
 }
 
-TEST(UnitCircle, EveryCheckAgrees) {
-  const Outcome outcome = brief_circle();
-  expect_agrees(outcome, 20, "200 paths and 32 bits");
-  EXPECT_TRUE(outcome.figures.at(0).plot.equal_aspect);
-}
-
 TEST(UnitCircle, NearestIsASlowTranscriptions) {
   int compared = 0;
   for (const Json& row : rows(brief_circle())) {
@@ -109,29 +103,6 @@ TEST(UnitCircle, ExpectationIsExactEulerAndItsBoundsAreInOrder) {
     }
 }
 
-TEST(UnitCircle, SameBitsForASeedWhateverTheThreads) {
-  Request request;
-  request.formats = {kBf16};
-  request.samples = 300;  // more than a job's
-  expect_seed_decides_rows(unit_circle::experiment(), request);
-}
-
-/// One path may end anywhere: nothing says that it ends nearer than nearest's.
-TEST(UnitCircle, FewPathsAreNotJudgedAgainstNearest) {
-  Request request;
-  request.formats = {kBf16};
-  request.samples = 1;
-  for (const Check& check : brief_circle(request).checks) {
-    if (check.what.find("stochastic and nearest") == std::string::npos) continue;
-    EXPECT_EQ(check.against, Against::kRecorded);
-  }
-  request.samples = 200;
-  int judged = 0;
-  for (const Check& check : brief_circle(request).checks)
-    judged += check.what.find("stochastic and nearest") != std::string::npos && check.against == Against::kShape;
-  EXPECT_EQ(judged, 1);
-}
-
 /// Two halves of the paths are the paths: each has its own random words, and its own step length.
 TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   const stepping::CircleRun run{kBf16, RoundingMode::kStochastic, 6, 20};
@@ -145,28 +116,6 @@ TEST(UnitCircle, PathsDoNotDependOnTheJobsThatRunThem) {
   }
   EXPECT_EQ(first.trace_u.size(), 65u);
   EXPECT_EQ(first.trace_u.back(), first.u[0]);
-}
-
-std::string circle_refusal(const Request& request) { return refusal_of(unit_circle::experiment(), request); }
-
-TEST(UnitCircle, RefusesWhatItCannotTake) {
-  Request request;
-  request.formats = {kFp32};
-  const std::string wide = circle_refusal(request);
-  EXPECT_NE(wide.find("unit-circle"), std::string::npos) << wide;
-  EXPECT_NE(wide.find("fp32"), std::string::npos) << wide;
-  EXPECT_NE(wide.find("16 bits"), std::string::npos) << wide;
-  request.formats = {};
-  request.samples = 1000001;
-  EXPECT_EQ(circle_refusal(request), "unit-circle: 1000001 stochastic paths: expected 1..1000000");
-}
-
-TEST(UnitCircle, RunsEveryModeThatIsAskedFor) { expect_every_mode_runs(unit_circle::experiment()); }
-
-TEST(UnitCircle, CanBeInterrupted) {
-  Request request;
-  request.samples = 100000;
-  expect_interrupt_is_obeyed(unit_circle::experiment(), request);
 }
 
 }  // namespace

@@ -72,7 +72,8 @@ CircleEnd run_circle(const CircleRun& run, uint32_t first, uint32_t count, bool 
 //             its variance is at most min(q^2 / 4, q |d|), q <= max(eps |s|, m). With E d^2 <= h^2 v^2 + the product's
 //             variance P, the first, of both, is at most eps^2 ((1 + h^2) M + P) / 4 + 2 m^2 / 4; the second at most
 //             eps E (|u| |d| + |v| |d'| + d^2 + d'^2) + m E (|d| + |d'|) <= eps (sqrt(M D) + D) + m sqrt(2 D),
-//             D = h^2 M + P >= E (d^2 + d'^2), by Cauchy and Schwarz.
+//             D = h^2 M + P >= E (d^2 + d'^2), by Cauchy and Schwarz, and 2^-r q^2, four times as much of the first,
+//             for what r bits cut off.
 // Bias: a rounding leaves out less than 2^-r of its quantum, so e's mean is b, |b| <= 2^-r (eps |z'| + eps h |z| + 2
 // m), instead of 0. A^k makes what that moves (1 + h^2)^(k / 2) times as long; M' <= (sqrt((1 + h^2) M) + b)^2 + the
 // rest.
@@ -90,7 +91,7 @@ CircleExpectation expected_circle(const FloatFormat& format, int steps_log2, dou
     const double m = e.square, product = (eps * eps * h * h * m + 2 * least * least) / 4;
     const double moved = h * h * m + product;
     const double far = eps * eps * (grow * m + product) / 4 + least * least / 2;
-    const double near = eps * (std::sqrt(m * moved) + moved) + least * std::sqrt(2 * moved);
+    const double near = eps * (std::sqrt(m * moved) + moved) + least * std::sqrt(2 * moved) + 4 * unit * far;
     const double left_out = unit * (eps * std::sqrt(m) * (1 + 2 * h) + eps * std::sqrt(product) + 2 * least);
     const double carried = std::sqrt(grow * m) + left_out;
     e.square = carried * carried + product + std::min(far, near);

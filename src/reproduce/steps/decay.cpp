@@ -3,6 +3,7 @@
 // The set-up is that of the survey's published code: n = round(10^linspace(1, 6, 16)) steps; h = fl(T/n); then n times
 // g = fl(y), or fl(y/20) for the second problem, and y = fl(y + fl(h (-g))). What a step adds shrinks as n grows; once
 // it is half an ulp of y or less, rounding to nearest drops it each time.
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/decay_runs.h"
 #include "src/reproduce/survey.h"
@@ -183,9 +184,9 @@ void judge_nearest(Outcome& outcome, const Plan& plan, const std::vector<Result>
       const uint64_t found = found_stagnation(c, f), predicted = predicted_stagnation(c, f);
       table.rows.push_back({c.name, format_name(f), predicted, found, std::abs(c.y0() - c.solution())});
       const std::string what = std::string(c.name) + ", " + format_name(f) + ", nearest: ";
-      outcome.checks.push_back(
-          judged(what + "least n from which on y stays at y(0)", Against::kBound, std::to_string(found),
-                 std::to_string(predicted) + ": fl(h g) is at most half an ulp of y(0)", found == predicted));
+      outcome.checks.push_back(equal(what + "least n from which on y stays at y(0)", Against::kBound,
+                                     std::to_string(found), std::to_string(predicted),
+                                     ": fl(h g) is at most half an ulp of y(0)"));
       const std::vector<Result> runs = results_of(results, which, f, RoundingMode::kNearestEven);
       const bool borne_out =
           std::all_of(runs.begin(), runs.end(), [&](const Result& r) { return r.stayed == (r.run.n >= found); });
@@ -202,9 +203,10 @@ void record_others(Outcome& outcome, const Plan& plan, const std::vector<Result>
   for (const Result& r : results)
     if (r.run.n == plan.steps.back() && r.run.mode != RoundingMode::kNearestEven &&
         r.run.mode != RoundingMode::kStochastic)
-      outcome.checks.push_back(judged(std::string(kDecayCases[r.run.which].name) + ", " + format_name(r.run.format) +
-                                          ", " + name_of(r.run.mode) + ", n = " + std::to_string(r.run.n) + ": |error|",
-                                      Against::kRecorded, six_digits(r.error()), "", true));
+      outcome.checks.push_back(recorded(std::string(kDecayCases[r.run.which].name) + ", " + format_name(r.run.format) +
+                                            ", " + name_of(r.run.mode) + ", n = " + std::to_string(r.run.n) +
+                                            ": |error|",
+                                        six_digits(r.error())));
 }
 
 /// The mean of the stochastic paths, at every n, against what unbiased roundings give.
@@ -217,11 +219,10 @@ void judge_stochastic(Outcome& outcome, const Plan& plan, const std::vector<Resu
         const double share = std::abs(r.mean - r.expected) / r.deviation;
         if (share >= worst) worst = share, at = r.run.n;
       }
-      outcome.checks.push_back(
-          judged(std::string(kDecayCases[which].name) + ", " + format_name(f) +
-                     ", stochastic: distance of the mean from exact Euler's, at its worst n = " + std::to_string(at),
-                 Against::kBound, six_digits(worst) + " of the bound",
-                 "at most 1: 5 standard errors, from the variance of the roundings, and their bias", worst <= 1));
+      outcome.checks.push_back(at_most(
+          std::string(kDecayCases[which].name) + ", " + format_name(f) +
+              ", stochastic: distance of the mean from exact Euler's, at its worst n = " + std::to_string(at),
+          worst, " of the bound", 1, ": 5 standard errors, from the variance of the roundings, and their bias"));
     }
 }
 
@@ -238,11 +239,10 @@ void judge_both(Outcome& outcome, const Plan& plan, const std::vector<Result>& r
       const double ours = drawn.error(), theirs = still.error();
       const double solution = kDecayCases[which].solution();
       const bool must = plan.by_default || std::abs(drawn.expected - solution) + drawn.deviation < theirs;
-      outcome.checks.push_back(
-          judged(std::string(kDecayCases[which].name) + ", " + format_name(f) + ", n = " + std::to_string(still.run.n) +
-                     ": error of the stochastic mean, and of nearest",
-                 must ? Against::kShape : Against::kRecorded, six_digits(ours) + " and " + six_digits(theirs),
-                 must ? "stochastic below nearest, which stands still" : "", !must || ours < theirs));
+      outcome.checks.push_back(judged_if(
+          must, below(std::string(kDecayCases[which].name) + ", " + format_name(f) +
+                          ", n = " + std::to_string(still.run.n) + ": error of the stochastic mean, and of nearest",
+                      ours, theirs, "stochastic below nearest, which stands still")));
     }
 }
 

@@ -119,7 +119,7 @@ DecayEnd run_decay(const DecayRun& run, int bits, uint64_t seed, JobProgress& pr
 // a grid of quantum q has variance d (1 - d) q^2 <= min(q^2 / 4, a q). What step k adds to the variance, the steps
 // after it shrink by rho^(2 (n - k)); a is y0 (h / c) rho^(k - 1) on average, so that over all steps
 //   the first bound comes to q^2/4 F, F = (1 - rho^(2n)) / (1 - rho^2), and the second to q L, L = y0 rho^(n-1) (1 -
-//   rho^n).
+//   rho^n), and q^2 F 2^-r more for what r bits cut off, which makes d so much greater at the most.
 // sums: q is the quantum just below y0, which y never exceeds; products: that of h y0 / c; quotients: that of y0 / c,
 // times h, of which the first bound serves. Bias: at most 2^-r of a quantum each.
 DecayExpectation expected_decay(const DecayRun& run, const std::vector<double>& h, int bits) {
@@ -135,7 +135,9 @@ DecayExpectation expected_decay(const DecayRun& run, const std::vector<double>& 
     const double lost = c.y0() * std::exp((n - 1) * logarithm) * (1 - kept);
     const double product = step == 0 ? 0 : quantum_at(f, step * (slope + grain));
     mean += c.y0() * kept;
-    variance += std::min(often * q * q / 4, q * lost) + std::min(often * product * product / 4, product * lost) +
+    const double cut = often * unit;
+    variance += std::min(often * q * q / 4, q * (lost + cut * q)) +
+                std::min(often * product * product / 4, product * (lost + cut * product)) +
                 often * step * step * grain * grain / 4;
     bias += n * unit * (q + product + step * grain);
   }

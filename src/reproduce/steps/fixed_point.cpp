@@ -8,6 +8,7 @@
 #include "softamp/data/sampler.h"
 #include "softamp/report/names.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"
 
@@ -96,6 +97,11 @@ Plan plan_of(const Request& request) {
   plan.bits = request.bits.value_or(kDefaultBits);
   if (plan.bits < 1 || plan.bits > 32)
     throw std::invalid_argument("fixed-point: --bits is " + std::to_string(plan.bits) + "; expected 1..32");
+  if (request.bits && std::find(plan.modes.begin(), plan.modes.end(), RoundingMode::kStochastic) == plan.modes.end())
+    throw std::invalid_argument(
+        "fixed-point: --bits without stochastic among --rounding, where it does nothing: expected --rounding "
+        "stochastic "
+        "as well, or no --bits");
   if (plan.images < plan.net.batch)
     throw std::invalid_argument("fixed-point: --samples is " + std::to_string(plan.images) +
                                 " training images; expected at least one batch, " + std::to_string(plan.net.batch));
@@ -181,7 +187,7 @@ void add_checks(const Plan& plan, const std::vector<Training>& all, Outcome& o) 
                           "the training stalls: worse than fp32 by 5 standard errors, " + per_cent(far),
                           t.share - reference.share > far && t.loss > reference.loss});
     else
-      o.checks.push_back({t.name + ": test error", Against::kRecorded, ours, "-", true});
+      o.checks.push_back(recorded(t.name + ": test error", ours, "-"));
   }
   for (const FixedFormat& format : plan.formats) {
     if (!plan.comparable || !is_published(format) || format.quantum_exponent < -10) continue;

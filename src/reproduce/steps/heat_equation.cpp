@@ -1,5 +1,6 @@
 // The experiment `heat-equation`: the heat equation in one dimension as space and time steps shrink together, nearest
 // against stochastic. The publication's orders, in a set-up of our own, which heat_runs.h states.
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/heat_runs.h"
 #include "src/reproduce/survey.h"
@@ -235,13 +236,11 @@ void judge_nearest(Outcome& outcome, const FloatFormat& f, const std::vector<con
   double worst = 0;
   for (const Result* r : results)
     worst = std::max(worst, r->greatest / (r->run.steps() * std::ldexp(1.0, -f.precision)));
-  outcome.checks.push_back(judged(what + "greatest |error|, as a share of (T/dt) u", Against::kBound, six_digits(worst),
-                                  "at most 1: O(u / dt)", worst <= 1));
+  outcome.checks.push_back(at_most(what + "greatest |error|, as a share of (T/dt) u", worst, "", 1, ": O(u / dt)"));
   if (before.size() >= 2) {
     const double slope = slope_of(before).value;
-    outcome.checks.push_back(
-        judged(what + "error goes as dt to the power, before it stops (m = " + spaces_text(before) + ")",
-               Against::kRecorded, six_digits(slope), "", true));
+    outcome.checks.push_back(recorded(
+        what + "error goes as dt to the power, before it stops (m = " + spaces_text(before) + ")", six_digits(slope)));
   }
 }
 
@@ -258,17 +257,13 @@ void judge_stochastic(Outcome& outcome, const Plan& plan, const FloatFormat& f,
   }
   // With fewer bits than the rounding needs there is a bias that no bound here covers.
   const bool unbiased = plan.bits >= kHeatBits;
-  const Against bound = unbiased ? Against::kBound : Against::kRecorded;
-  outcome.checks.push_back(
-      judged(what + "mean square of the error, at its worst m, as a share of the bound", bound, six_digits(worst),
-             unbiased ? "at most 1: a quarter of a squared ulp a step, as the scheme passes it on, "
-                        "and 5 standard errors"
-                      : "",
-             !unbiased || worst <= 1));
-  outcome.checks.push_back(judged(
-      what + "first sine wave of the mean, off the exact one, at its worst m, as a share of "
-             "the bound",
-      bound, six_digits(worst_wave), unbiased ? "at most 1: 5 standard errors" : "", !unbiased || worst_wave <= 1));
+  outcome.checks.push_back(judged_if(
+      unbiased, at_most(what + "mean square of the error, at its worst m, as a share of the bound", worst, "", 1,
+                        ": a quarter of a squared ulp a step, as the scheme passes it on, and 5 standard errors")));
+  outcome.checks.push_back(judged_if(
+      unbiased,
+      at_most(what + "first sine wave of the mean, off the exact one, at its worst m, as a share of the bound",
+              worst_wave, "", 1, ": 5 standard errors")));
   // The order holds as a bound: it is reached where a step's roundings have a variance that does not depend on dt. Here
   // that falls, from two thirds of a quarter of a squared ulp to about a third, as u becomes smooth to within an ulp
   // from place to place; so the error grows, but less than the order allows, and that by 5 standard errors.
@@ -286,9 +281,9 @@ void judge_stochastic(Outcome& outcome, const Plan& plan, const FloatFormat& f,
 void record_others(Outcome& outcome, const std::vector<Result>& results) {
   for (const Result& r : results)
     if (r.run.mode != RoundingMode::kNearestEven && r.run.mode != RoundingMode::kStochastic)
-      outcome.checks.push_back(judged(format_name(r.run.format) + ", " + name_of(r.run.mode) +
-                                          ", m = " + std::to_string(r.run.m) + ": |error|, the greatest",
-                                      Against::kRecorded, six_digits(r.greatest), "", true));
+      outcome.checks.push_back(recorded(format_name(r.run.format) + ", " + name_of(r.run.mode) +
+                                            ", m = " + std::to_string(r.run.m) + ": |error|, the greatest",
+                                        six_digits(r.greatest)));
 }
 
 Outcome run(const Request& request, Watch& watch) {

@@ -3,6 +3,7 @@
 // The set-up is that of the 2022 survey: u' = v, v' = -u, u = 1, v = 0, one turn in N steps of h = fl(2 pi / N); both
 // from the old values, u = fl(u + fl(h v)), v = fl(v - fl(h u)). Exact Euler ends at the radius (1 + (2 pi /
 // N)^2)^(N/2).
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/circle_runs.h"
 #include "src/reproduce/survey.h"
@@ -235,24 +236,23 @@ Figure radius_figure(const Plan& plan, const std::vector<Result>& results) {
 }
 
 void judge_stochastic(Outcome& outcome, const Result& r) {
-  const double least = r.least - r.bias - r.margin(), greatest = r.greatest + r.margin();
-  outcome.checks.push_back(judged(name_of(r.run) + ": mean radius", Against::kBound, six_digits(r.radius),
-                                  six_digits(least) + " .. " + six_digits(greatest) + " (exact Euler " +
-                                      six_digits(r.exact()) + ", what noise may add, 5 standard errors)",
-                                  r.radius >= least && r.radius <= greatest));
-  const double bound = r.bias + r.margin();
+  const bool finite = std::isfinite(r.radius);  // a narrow format's path may overflow
+  outcome.checks.push_back(judged_if(
+      finite,
+      between(name_of(r.run) + ": mean radius", r.radius, {r.least - r.bias - r.margin(), r.greatest + r.margin()},
+              six_digits, " (exact Euler " + six_digits(r.exact()) + ", what noise may add, 5 standard errors)")));
   const double off = std::max(std::abs(r.u - r.expected_u), std::abs(r.v - r.expected_v));
-  outcome.checks.push_back(judged(
-      name_of(r.run) + ": mean end, off exact Euler's " + pair_text(r.expected_u, r.expected_v) + " in u or v by",
-      Against::kBound, six_digits(off), "at most " + six_digits(bound) + " (5 standard errors)", off <= bound));
+  outcome.checks.push_back(judged_if(finite, at_most(name_of(r.run) + ": mean end, off exact Euler's " +
+                                                         pair_text(r.expected_u, r.expected_v) + " in u or v by",
+                                                     off, "", r.bias + r.margin(), " (5 standard errors)")));
 }
 
 /// Nearest, where it stands still; every other end is recorded, as is that of a directed mode.
 void judge_single(Outcome& outcome, const Result& r) {
   const double stop = r.run.mode == RoundingMode::kNearestEven ? nearest_stops(r.run, r.end.h[0]) : 0;
   if (stop == 0) {
-    outcome.checks.push_back(judged(name_of(r.run) + ": radius and end", Against::kRecorded,
-                                    six_digits(r.radius) + ", " + pair_text(r.u, r.v), "", true));
+    outcome.checks.push_back(
+        recorded(name_of(r.run) + ": radius and end", six_digits(r.radius) + ", " + pair_text(r.u, r.v)));
     return;
   }
   outcome.checks.push_back(judged(name_of(r.run) + ": stands still at", Against::kBound, pair_text(r.u, r.v),
@@ -269,12 +269,10 @@ void judge_both(Outcome& outcome, const std::vector<Result>& results) {
       if (!(nearest.run.format == stochastic.run.format) || nearest.run.steps() != stochastic.run.steps()) continue;
       if (nearest_stops(nearest.run, nearest.end.h[0]) == 0) continue;
       const bool must = std::sqrt(2.0) * (stochastic.bias + stochastic.margin()) < nearest.distance();
-      outcome.checks.push_back(judged(format_name(nearest.run.format) + ", N = " + std::to_string(nearest.run.steps()) +
-                                          ": distance of the end from exact Euler's, stochastic and nearest",
-                                      must ? Against::kShape : Against::kRecorded,
-                                      six_digits(stochastic.distance()) + " and " + six_digits(nearest.distance()),
-                                      must ? "stochastic below nearest" : "",
-                                      !must || stochastic.distance() < nearest.distance()));
+      outcome.checks.push_back(
+          judged_if(must, below(format_name(nearest.run.format) + ", N = " + std::to_string(nearest.run.steps()) +
+                                    ": distance of the end from exact Euler's, stochastic and nearest",
+                                stochastic.distance(), nearest.distance(), "stochastic below nearest")));
     }
 }
 

@@ -11,6 +11,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/steps/vanishing_update_runs.h"
@@ -104,9 +105,9 @@ void single_update(const Plan& plan, Outcome& o) {
       }
       const double ratio = std::ldexp(1.0, add ? f.precision : f.precision + 1);
       const bool published = f == kFp16 && add;
-      o.checks.push_back({format_name(f) + ", nearest: least w / u at which " + (add ? "1 + u" : "1 - u") + " is 1",
-                          published ? Against::kFigure : Against::kBound,
-                          as_predicted ? fixed_places(ratio, 0) : "other", fixed_places(ratio, 0), as_predicted});
+      o.checks.push_back(
+          holds(format_name(f) + ", nearest: least w / u at which " + (add ? "1 + u" : "1 - u") + " is 1",
+                published ? Against::kFigure : Against::kBound, as_predicted, fixed_places(ratio, 0), "other"));
     }
   }
   o.tables.push_back(std::move(table));
@@ -162,10 +163,10 @@ ManyUpdates many_updates(const Plan& plan, const FloatFormat& f, uint32_t operat
   const std::string name = format_name(f) + ", " + std::to_string(count) + " updates of " + exact_decimal(f, u) + ": ";
   table.rows.push_back(
       {format_name(f), exact_decimal(f, u), count, m.nearest.back(), m.stochastic.back(), m.master.back(), margin});
-  o.checks.push_back({name + "nearest", Against::kBound, significant_digits(m.nearest.back(), 9),
-                      "1: every update vanishes", m.nearest.back() == 1});
-  o.checks.push_back({name + "fp32 master", Against::kBound, significant_digits(m.master.back(), 9), "1.5, exactly",
-                      m.master.back() == 1.5});
+  o.checks.push_back(
+      equal(name + "nearest", Against::kBound, round_trip_text(m.nearest.back()), "1", ": every update vanishes"));
+  o.checks.push_back(
+      equal(name + "fp32 master", Against::kBound, round_trip_text(m.master.back()), "1.5", ", exactly"));
   const bool derived = plan.bits >= (below_two ? 2 : 3);
   o.checks.push_back({name + "stochastic, mean", derived ? Against::kBound : Against::kRecorded,
                       fixed_places(m.stochastic.back(), 6),

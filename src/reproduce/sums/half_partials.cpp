@@ -12,6 +12,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/running_sum.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/survey.h"
 
@@ -199,14 +200,14 @@ void check_ones(const std::vector<Ones>& all, int64_t dots, int bits, std::vecto
     }
     // With fewer bits what a block adds is cut off, and the sum stops.
     if (bits < bits_of_ones(s.setting.block)) {
-      checks.push_back(judged(what + ", mean", Against::kRecorded, six_digits(s.mean), "", true));
+      checks.push_back(recorded(what + ", mean", six_digits(s.mean)));
       continue;
     }
     const double error = 5 * deviation_of_ones(s.setting.block) / std::sqrt(static_cast<double>(dots));
-    checks.push_back(judged(what + ", mean", Against::kBound, six_digits(s.mean),
-                            error == 0 ? six_digits(s.theory) + " exactly"
-                                       : six_digits(s.theory) + " +- " + six_digits(error) + " (5 standard errors)",
-                            std::abs(s.mean - s.theory) <= error));
+    checks.push_back(error == 0
+                         ? equal(what + ", mean", Against::kBound, six_digits(s.mean), six_digits(s.theory), " exactly")
+                         : within(what + ", mean", s.mean, {s.theory, error}, six_digits, six_digits(error),
+                                  " (5 standard errors)"));
   }
 }
 
@@ -219,8 +220,9 @@ void check_errors(const std::vector<Errors>& all, int64_t dots, int bits, std::v
                           six_digits(e1) + ", " + six_digits(e4) + ", " + six_digits(e16) + ", " + six_digits(all_k),
                           "falling with the block", e1 > e4 && e4 > e16 && e16 > all_k));
   const double s1 = at(all, true, 1, k).rms;
-  checks.push_back(judged("block 1: error" + at_k + ", stochastic and nearest", Against::kShape,
-                          six_digits(s1) + " and " + six_digits(e1), "stochastic below nearest", s1 < e1));
+  // With fewer bits than that what is cut off adds up, to more than nearest loses.
+  checks.push_back(judged_if(bits >= kUsualBits, below("block 1: error" + at_k + ", stochastic and nearest", s1, e1,
+                                                       "stochastic below nearest")));
   // Blanchard, Higham, Mary: k/B roundings to fp16 and k to fp32, of positive terms, err by at most n u / (1 - n u)
   // with n u = k/B 2^-11 + k 2^-24, for as long as that is below 1: what falls short never errs by more.
   double greatest = 0, bias = 0;
@@ -234,11 +236,11 @@ void check_errors(const std::vector<Errors>& all, int64_t dots, int bits, std::v
     const double off = std::max(0.0, std::abs(e.mean) - dropped);
     if (e.setting.stochastic) bias = std::max(bias, off / (e.deviation / std::sqrt(static_cast<double>(dots))));
   }
-  checks.push_back(judged("nearest: error over that of k/B roundings to fp16 and k to fp32, where it is below 1",
-                          Against::kBound, six_digits(greatest), "at most 1", greatest <= 1));
-  checks.push_back(judged("stochastic: mean error, of all blocks and lengths the worst", Against::kBound,
-                          six_digits(bias) + " standard errors beyond what " + std::to_string(bits) + " bits drop",
-                          "at most 5, by the greatest variance that the roundings can have", bias <= 5));
+  checks.push_back(
+      at_most("nearest: error over that of k/B roundings to fp16 and k to fp32, where it is below 1", greatest, "", 1));
+  checks.push_back(few_standard_errors("stochastic: mean error, of all blocks and lengths the worst", bias,
+                                       " beyond what " + std::to_string(bits) + " bits drop",
+                                       ", by the greatest variance that the roundings can have"));
 }
 
 Figure figure_of(const std::vector<Errors>& all, bool stochastic) {

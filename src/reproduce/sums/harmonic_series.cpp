@@ -9,6 +9,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/harmonic_sum.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -107,9 +108,9 @@ void check_known(Outcome& o, const FloatFormat& f, RoundingMode mode, const Harm
     const std::string what = name + ", " + name_of(mode);
     // fp32's sum is given to nine digits, the others to the last.
     const std::string ours = f == kFp32 ? significant_digits(value_of(f, sum.code), 9) : text_of(f, sum.code);
-    o.checks.push_back({what + ": sum", against, ours, e.sum, ours == e.sum});
-    const std::string term = std::to_string(sum.term), their_term = std::to_string(e.term);
-    o.checks.push_back({what + ": term at which it ends", against, term, their_term, term == their_term});
+    o.checks.push_back(equal(what + ": sum", against, ours, e.sum));
+    o.checks.push_back(
+        equal(what + ": term at which it ends", against, std::to_string(sum.term), std::to_string(e.term)));
   }
 }
 
@@ -140,20 +141,19 @@ void check_stochastic(Outcome& o, const Choices& c, const FloatFormat& f, const 
   constexpr double kBeyond = 1e-6;  // below it, what has left the range counts for less than the slack
   const std::string what = format_name(f) + ", stochastic, " + std::to_string(c.terms) + " terms: ";
   if (s.beyond > kBeyond || !std::isfinite(found.mean)) {
-    o.checks.push_back({what + "the format is too narrow for them", Against::kRecorded,
-                        "a sum reaches the largest number with probability " + significant_digits(s.beyond, 4), "",
-                        true});
+    o.checks.push_back(
+        recorded(what + "the format is too narrow for them",
+                 "a sum reaches the largest number with probability " + significant_digits(s.beyond, 4)));
     return;
   }
   const double slack = 1e-9 * s.exact_terms + s.beyond * value_of(f, f.max_finite_code());
-  o.checks.push_back(
-      {what + "expectation", Against::kBound, significant_digits(s.expected.mean, 10),
-       significant_digits(s.exact_terms - s.bias_bound, 10) + " .. " + significant_digits(s.exact_terms, 10),
-       s.expected.mean >= s.exact_terms - s.bias_bound - slack && s.expected.mean <= s.exact_terms + slack});
+  o.checks.push_back(between(what + "expectation", s.expected.mean,
+                             {s.exact_terms - s.bias_bound, s.exact_terms, slack},
+                             [](double mean) { return significant_digits(mean, 10); }));
   const double error = kSumStandardErrors * s.expected.sd / std::sqrt(static_cast<double>(c.samples));
-  o.checks.push_back({what + "mean of " + std::to_string(c.samples), Against::kBound, significant_digits(found.mean, 8),
-                      significant_digits(s.expected.mean, 8) + " +- " + significant_digits(error, 2),
-                      std::abs(found.mean - s.expected.mean) <= error + slack});
+  o.checks.push_back(within(
+      what + "mean of " + std::to_string(c.samples), found.mean, {s.expected.mean, error, slack},
+      [](double mean) { return significant_digits(mean, 8); }, significant_digits(error, 2)));
 }
 
 /// Independent stochastic sums of the terms rounded to nearest, and what they are expected to be.

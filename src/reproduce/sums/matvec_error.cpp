@@ -11,6 +11,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/report/names.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/survey.h"
@@ -219,9 +220,9 @@ void check_nearest_bound(const FloatFormat& f, const std::vector<Sight>& sights,
     greatest = std::max(greatest, s.nearest / (relative + (1 + relative) * underflow_share(f, n, s.least_y)));
   }
   const std::string what = format_name(f) + ", nearest: backward error over n u/(1 - n u), the greatest";
-  if (last == 0) return checks.push_back(judged(what, Against::kRecorded, "the bound is 1 at every n", "", true));
-  checks.push_back(judged(what + " up to n = " + std::to_string(last) + ", beyond which the bound is 1",
-                          Against::kBound, six_digits(greatest), "at most 1", greatest <= 1));
+  if (last == 0) return checks.push_back(recorded(what, "the bound is 1 at every n"));
+  checks.push_back(
+      at_most(what + " up to n = " + std::to_string(last) + ", beyond which the bound is 1", greatest, "", 1));
 }
 
 /// No y of nearest passes the ceiling, so its backward error is at least 1 - ceiling / y for the smallest exact y.
@@ -231,15 +232,12 @@ void check_nearest(const FloatFormat& f, const std::vector<Sight>& sights, std::
   const std::string name = format_name(f), at = " at n = " + std::to_string(last.n);
   const double ceiling = ceiling_of(f);
   if (last.least_y <= ceiling) {
-    checks.push_back(judged(name + ", nearest: the greatest y" + at, Against::kRecorded,
-                            six_digits(last.greatest_nearest), "", true));
-    checks.push_back(
-        judged(name + ", nearest: backward error" + at, Against::kRecorded, six_digits(last.nearest), "", true));
+    checks.push_back(recorded(name + ", nearest: the greatest y" + at, six_digits(last.greatest_nearest)));
+    checks.push_back(recorded(name + ", nearest: backward error" + at, six_digits(last.nearest)));
     return;
   }
-  checks.push_back(judged(name + ", nearest: the greatest y" + at, Against::kBound, six_digits(last.greatest_nearest),
-                          "at most " + six_digits(ceiling) + ", where the sums stop",
-                          last.greatest_nearest <= ceiling));
+  checks.push_back(
+      at_most(name + ", nearest: the greatest y" + at, last.greatest_nearest, "", ceiling, ", where the sums stop"));
   const double least = 1 - ceiling / last.least_y;
   bool grows = true;  // from the n on where the bound says that the sums have stopped
   for (size_t i = 1; i < sights.size(); ++i)
@@ -271,19 +269,16 @@ void check_stochastic(const FloatFormat& f, int bits, const std::vector<Sight>& 
                           unbiased ? Against::kBound : Against::kRecorded, six_digits(greatest),
                           unbiased ? "lambda = " + six_digits(lambda_for(11, kChance)) + " to " + last : "",
                           !unbiased || within));
-  checks.push_back(judged(name + ", stochastic: mean of the repeats below 2 sqrt(n) u at each n",
-                          unbiased ? Against::kShape : Against::kRecorded, below_root ? "below" : "not below",
-                          unbiased ? "below" : "", !unbiased || below_root));
+  checks.push_back(judged_if(unbiased, holds(name + ", stochastic: mean of the repeats below 2 sqrt(n) u at each n",
+                                             Against::kShape, below_root, "below", "not below")));
   const Sight& s = sights.back();
-  checks.push_back(judged(name + ", stochastic and nearest: backward error at n = " + std::to_string(s.n),
-                          unbiased ? Against::kShape : Against::kRecorded,
-                          six_digits(s.worst()) + " and " + six_digits(s.nearest),
-                          unbiased ? "stochastic below nearest" : "", !unbiased || s.worst() < s.nearest));
+  checks.push_back(
+      judged_if(unbiased, below(name + ", stochastic and nearest: backward error at n = " + std::to_string(s.n),
+                                s.worst(), s.nearest, "stochastic below nearest")));
   // 1000 rows with random bits of their own: their mean relative error is zero, to five standard errors.
-  const double off = s.mean / s.mean_error;
-  checks.push_back(judged(name + ", stochastic: mean error of all rows at n = " + std::to_string(s.n) + ", off zero",
-                          unbiased ? Against::kBound : Against::kRecorded, six_digits(off) + " standard errors",
-                          unbiased ? "at most 5" : "", !unbiased || std::abs(off) <= 5));
+  checks.push_back(judged_if(unbiased, few_standard_errors(name + ", stochastic: mean error of all rows at n = " +
+                                                               std::to_string(s.n) + ", off zero",
+                                                           s.mean / s.mean_error)));
 }
 
 /// What the stochastic runs show. With few random bits the rounding is biased, and no law of sqrt(n) holds.
@@ -359,11 +354,13 @@ Outcome run(const Request& request, Watch& watch) {
     check_stochastic(formats[k], bits, sights[k], o.checks);
   }
   o.tables.push_back(std::move(errors));
+  const bool nearly =
+      std::all_of(sights.begin(), sights.end(), [](const std::vector<Sight>& of) { return of.back().nearest > 0.9; });
   o.seen =
       "Each entry of y is a running sum of n small positive products. Rounded to nearest, the sums stop once a product "
       "is less than half the distance between two numbers of the format there; what follows is lost, and as the exact "
-      "y goes on growing, the relative error goes to 1: nothing of the result is right. The bound n u, cut off at 1, "
-      "is nearly reached. " +
+      "y goes on growing, the relative error goes to 1: nothing of the result is right. " +
+      std::string(nearly ? "The bound n u, cut off at 1, is nearly reached. " : "") +
       said_of_stochastic(formats, bits, sights);
   o.deviations =
       (greatest < 1'000'000

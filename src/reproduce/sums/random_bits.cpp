@@ -6,6 +6,7 @@
 // (random_bits_dots.cpp).
 #include "softamp/report/names.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -89,11 +90,11 @@ void check_biases(const std::vector<Bias>& all, std::vector<Check>& checks) {
                               std::to_string(agreeing) + " of " + std::to_string(cases) + " (D, r) equal " + formula,
                               "all", cases > 0 && agreeing == cases));
     else
-      checks.push_back(judged(name + ": bias over all positions of D bits and all random numbers of r",
-                              Against::kRecorded, "0 in " + std::to_string(none) + " (D, r)", "", true));
+      checks.push_back(recorded(name + ": bias over all positions of D bits and all random numbers of r",
+                                "0 in " + std::to_string(none) + " (D, r)"));
     // The rule sees d alone, so the count is the same above even and odd numbers, below zero and among subnormals.
-    checks.push_back(judged(name + ": same bias above odd, for negative and for subnormal results", Against::kBound,
-                            everywhere ? "the same" : "not the same", "the same", everywhere));
+    checks.push_back(holds(name + ": same bias above odd, for negative and for subnormal results", Against::kBound,
+                           everywhere, "the same", "not the same"));
   }
 }
 
@@ -126,12 +127,11 @@ void check_sums(const std::vector<LongSum>& all, std::vector<Check>& checks) {
       off = std::max(off, std::abs(s.mean - s.exact_mean) / (s.exact_sd / std::sqrt(count)));
       spread = std::max(spread, std::abs(s.sd / s.exact_sd - 1) * std::sqrt(2 * (count - 1)));
     }
-    checks.push_back(judged(name_of(variant) + ": means of the long sum against its exact distribution, the worst r",
-                            Against::kBound, six_digits(off) + " standard errors", "at most 5", off <= 5));
+    checks.push_back(few_standard_errors(
+        name_of(variant) + ": means of the long sum against its exact distribution, the worst r", off));
     // Nearly normal as the sums are, a standard deviation of a few of them is not.
-    checks.push_back(judged(name_of(variant) + ": standard deviations of the long sum, the worst r",
-                            many ? Against::kBound : Against::kRecorded, six_digits(spread) + " standard errors",
-                            many ? "at most 5" : "", !many || spread <= 5));
+    checks.push_back(judged_if(
+        many, few_standard_errors(name_of(variant) + ": standard deviations of the long sum, the worst r", spread)));
   }
   for (const LongSum& s : all)
     for (const ComputedMean& computed : kComputedMeans) {
@@ -157,8 +157,8 @@ void check_dots(const std::vector<DotErrors>& all, std::vector<Check>& checks) {
     }
     checks.push_back(judged(format_name(f) + ": error of 1000 stochastic dot products over sqrt(n) u, the greatest",
                             Against::kBound, six_digits(worst), "below lambda = 4", worst < 4));
-    checks.push_back(judged(format_name(f) + ": mean error of 1000 stochastic dot products, the worst n",
-                            Against::kBound, six_digits(off) + " standard errors", "at most 5", off <= 5));
+    checks.push_back(
+        few_standard_errors(format_name(f) + ": mean error of 1000 stochastic dot products, the worst n", off));
   }
 }
 

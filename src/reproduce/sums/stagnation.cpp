@@ -12,6 +12,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/stagnation_plot.h"
@@ -81,6 +82,8 @@ std::string number(double value) {
   return significant_digits(value, 17);
 }
 
+std::string to_six_places(double value) { return round_trip_text(std::round(value * 1e6) / 1e6); }
+
 RunningSumSetup setup_of(const FloatFormat& f, const Semantics& s, uint64_t addend, uint64_t count, uint64_t replicas,
                          uint64_t seed) {
   return {.format = f, .semantics = s, .addend = addend, .count = count, .replicas = replicas, .seed = seed};
@@ -129,15 +132,12 @@ void stop(Outcome& o, const Choices& c, Told& told, const FloatFormat& f, Roundi
                               : theory.at_limit  ? "it is the largest number, to which overflows are cut back"
                                                  : "the addend is too small a share of the sum's quantum"});
   const std::string what = format_name(f) + ", " + name_of(mode) + ", addend " + text;
-  o.checks.push_back(
-      {what + ": where the sum stops", Against::kBound, number(found), number(predicted), found == predicted});
-  o.checks.push_back({what + ": last addition with an effect", Against::kBound, std::to_string(sum.last_change[0]),
-                      std::to_string(theory.additions), sum.last_change[0] == theory.additions});
-  if (mode == RoundingMode::kNearestEven) {
-    const double formula = stop_formula(f, addend);
-    o.checks.push_back({what + ": 2^p times the least power of two not below the addend", Against::kBound,
-                        number(found), number(formula), found == formula});
-  }
+  o.checks.push_back(equal(what + ": where the sum stops", Against::kBound, number(found), number(predicted)));
+  o.checks.push_back(equal(what + ": last addition with an effect", Against::kBound, std::to_string(sum.last_change[0]),
+                           std::to_string(theory.additions)));
+  if (mode == RoundingMode::kNearestEven)
+    o.checks.push_back(equal(what + ": 2^p times the least power of two not below the addend", Against::kBound,
+                             number(found), number(stop_formula(f, addend))));
 }
 
 /// How many ones the stochastic sums add: up to kGoesOn times what nearest stops at, but so few that no sum comes near
@@ -174,11 +174,10 @@ void goes_on(Outcome& o, const Choices& c, Told& told, const FloatFormat& f) {
   // Where the random bits reach all that the sums' greatest quantum discards of a one there is no bias.
   const uint64_t greatest = std::min(exact.first_code + exact.probability.size(), f.max_finite_code()) - 1;
   if (std::ldexp(1.0, c.bits) >= value_of(f, greatest + 1) - value_of(f, greatest))
-    o.checks.push_back({what + "expectation", Against::kBound, number(std::round(exact.mean * 1e6) / 1e6),
-                        number(count), std::abs(exact.mean - count) <= 1e-9 * count});
+    o.checks.push_back(equal(what + "expectation", Against::kBound, to_six_places(exact.mean), number(count)));
   const double bound = kSumStandardErrors * exact.sd / std::sqrt(static_cast<double>(c.samples));
-  o.checks.push_back({what + "mean", Against::kBound, number(found.mean), number(exact.mean) + " +- " + number(bound),
-                      std::abs(found.mean - exact.mean) <= bound + 1e-9 * count});
+  o.checks.push_back(within(what + "mean", found.mean, {exact.mean, bound, 1e-9 * count}, to_six_places,
+                            significant_digits(bound, 2)));
 }
 
 /// With few random bits they stop in their turn, all at the same place.
@@ -195,9 +194,9 @@ void few_bits(Outcome& o, const Choices& c, Told& told, const FloatFormat& f, in
   const double low = value_of(f, *least), high = value_of(f, *greatest);
   const uint64_t last = *std::max_element(sum.last_change.begin(), sum.last_change.end());
   o.tables[2].rows.push_back({format_name(f), bits, kFewSums, stop, low, high, last});
-  o.checks.push_back({format_name(f) + ", " + std::to_string(bits) + " random bits, ones: where all sums stop",
-                      Against::kBound, low == high ? number(low) : number(low) + " .. " + number(high), number(stop),
-                      low == stop && high == stop});
+  o.checks.push_back(equal(format_name(f) + ", " + std::to_string(bits) + " random bits, ones: where all sums stop",
+                           Against::kBound, low == high ? number(low) : number(low) + " .. " + number(high),
+                           number(stop)));
 }
 
 void start_tables(Outcome& o) {

@@ -7,6 +7,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/report/running_sum.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -84,8 +85,7 @@ RunningSum nearest(Run& run, const FloatFormat& f) {
   run.outcome.tables[0].rows.push_back(
       {format_name(f), exact_decimal(f, setup_of(f, {}, 1, 0).addend), sum.exact_text, end, sum.last_change[0]});
   const auto check = [&](const std::string& what, const std::string& ours, const std::string& theirs) {
-    run.outcome.checks.push_back(
-        {format_name(f) + ", nearest: " + what, Against::kBound, ours, theirs, ours == theirs});
+    run.outcome.checks.push_back(equal(format_name(f) + ", nearest: " + what, Against::kBound, ours, theirs));
   };
   if (f == kFp16) {
     check("final sum", end, "0.25");
@@ -114,8 +114,8 @@ void check_computed(Run& run, const FloatFormat& f, int bits, const Stochastic& 
   // A sum below 2 discards at most 13 bits of the addend: with as many random bits every one of them counts, and no
   // addition has a bias.
   if (bits >= 13 && (fp16 || f == kBf16)) {
-    const std::string ours = significant_digits(s.exact.mean, 9), theirs = fp16 ? "1.00016594" : "1.00135803";
-    checks.push_back({what, Against::kBound, ours, theirs, ours == theirs});
+    checks.push_back(
+        equal(what, Against::kBound, significant_digits(s.exact.mean, 9), fp16 ? "1.00016594" : "1.00135803"));
     const double computed_sd = fp16 ? .0154 : .0510;
     const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(2 * kComputedSums) + .00005;
     checks.push_back({format_name(f) + ", " + std::to_string(bits) + " bits: standard deviation", Against::kBound,
@@ -149,9 +149,10 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
   const std::string what =
       format_name(f) + ", " + std::to_string(bits) + " bits, " + std::to_string(c.samples) + " sums: ";
   std::vector<Check>& checks = run.outcome.checks;
-  checks.push_back({what + "mean", Against::kBound, significant_digits(found.mean, 8),
-                    significant_digits(s.exact.mean, 8) + " +- " + significant_digits(kSumStandardErrors * error, 2),
-                    std::abs(found.mean - s.exact.mean) <= kSumStandardErrors * error + 1e-12});
+  const double bound = kSumStandardErrors * error;
+  checks.push_back(within(
+      what + "mean", found.mean, {s.exact.mean, bound, 1e-12}, [](double mean) { return significant_digits(mean, 8); },
+      significant_digits(bound, 2)));
   // The variance of n samples scatters by sqrt((m4 - sd^4) / n), m4 the fourth central moment; its root by 1 / (2 sd)
   // of that. For normal sums that is sd / sqrt(2 n); those of the narrowest formats are skewed.
   double fourth = 0;
@@ -160,10 +161,11 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
   const double excess = std::max(0.0, fourth - std::pow(s.exact.sd, 4));
   const double spread = s.exact.sd > 0 ? kSumStandardErrors * std::sqrt(excess) / root / (2 * s.exact.sd) : 0;
   const bool many = c.samples >= kFewSamples;
-  checks.push_back({what + "standard deviation", many ? Against::kBound : Against::kRecorded,
-                    significant_digits(found.sd, 5),
-                    significant_digits(s.exact.sd, 5) + (many ? " +- " + significant_digits(spread, 2) : ""),
-                    !many || std::abs(found.sd - s.exact.sd) <= spread + 1e-12});
+  const auto five_digits = [](double sd) { return significant_digits(sd, 5); };
+  checks.push_back(judged_if(many,
+                             within(what + "standard deviation", found.sd, {s.exact.sd, spread, 1e-12}, five_digits,
+                                    significant_digits(spread, 2)),
+                             five_digits(s.exact.sd)));
   check_computed(run, f, bits, s);
   return s;
 }
@@ -176,9 +178,9 @@ void hardware(Run& run, const Stochastic& s) {
   run.outcome.tables.push_back(std::move(t));
   const MeanAndDeviation ipu = mean_and_deviation(kHardware);
   const double bound = 4 * s.exact.sd / std::sqrt(20.0);
-  run.outcome.checks.push_back(
-      {"the IPU's twenty sums: their mean against our expectation", Against::kBound, fixed_places(s.exact.mean, 4),
-       fixed_places(ipu.mean, 4) + " +- " + fixed_places(bound, 4), std::abs(s.exact.mean - ipu.mean) <= bound});
+  run.outcome.checks.push_back(within(
+      "the IPU's twenty sums: their mean against our expectation", s.exact.mean, {ipu.mean, bound},
+      [](double mean) { return fixed_places(mean, 4); }, fixed_places(bound, 4)));
   double farthest = 0;
   for (const double h : kHardware) farthest = std::max(farthest, std::abs(h - s.exact.mean) / s.exact.sd);
   run.outcome.checks.push_back({"the IPU's twenty sums: the farthest, in our standard deviations", Against::kBound,
@@ -191,9 +193,8 @@ void hardware_order(Run& run) {
   setup.engine = RandomEngine::kXoroshiro128aox;
   const RunningSum sum = run.sums(setup);
   const std::string ours = joined(sum.codes, " ", [](uint64_t code) { return hexadecimal(code, 4); });
-  const std::string theirs = "3bf0 3c01 3c00 3c12";
-  run.outcome.checks.push_back({"fp16, xoroshiro128aox in the hardware's order after setSeed 42, four lanes",
-                                Against::kBound, ours, theirs, ours == theirs});
+  run.outcome.checks.push_back(equal("fp16, xoroshiro128aox in the hardware's order after setSeed 42, four lanes",
+                                     Against::kBound, ours, "3bf0 3c01 3c00 3c12"));
 }
 
 Figure histogram(const FloatFormat& f, int bits, const Stochastic& s) {

@@ -16,6 +16,7 @@
 #include "softamp/report/number_text.h"
 #include "softamp/tensor/chip_round.h"
 #include "src/report/sha256.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 
 namespace softamp::reproduce::b200_dumps {
@@ -89,8 +90,8 @@ uint32_t b200(CvtRsType type, uint32_t a, uint32_t b, uint32_t random, bool relu
 }
 
 Check all_equal(const std::string& what, Against against, size_t equal, size_t all) {
-  return {what, against, std::to_string(equal) + " of " + std::to_string(all) + " equal",
-          std::to_string(all) + " of " + std::to_string(all) + " equal", equal == all};
+  const std::string of_all = " of " + std::to_string(all) + " equal";
+  return reproduce::equal(what, against, std::to_string(equal) + of_all, std::to_string(all) + of_all);
 }
 
 void compare_checkpoints(Outcome& o) {
@@ -225,8 +226,8 @@ Outcome run(const Request& request, Watch& watch) {
   for (Dump& dump : dumps) {
     dump.finish();
     t.rows.push_back({dump.name(), kValues, 4 * kValues, dump.digest(), dump.published()});
-    o.checks.push_back({std::string(dump.name()) + ": SHA-256 of " + std::to_string(4 * kValues) + " bytes",
-                        Against::kFigure, dump.digest(), dump.published(), dump.digest() == dump.published()});
+    o.checks.push_back(equal(std::string(dump.name()) + ": SHA-256 of " + std::to_string(4 * kValues) + " bytes",
+                             Against::kFigure, dump.digest(), dump.published()));
   }
   o.tables.push_back(t);
   compare_checkpoints(o);

@@ -10,6 +10,7 @@
 
 #include "softamp/report/names.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/training/gradient_exponents.h"
 #include "src/reproduce/training/loss_scaling_runs.h"
@@ -152,7 +153,7 @@ void add_run_checks(const std::vector<ScaleRun>& runs, const RunSetup& setup, Ou
                           "all: a logit's gradient is at least scale (1 - e^-loss) / batch, which is above 65520",
                           r.skipped == static_cast<int64_t>(r.losses.size())});
     else
-      o.checks.push_back({name + "steps skipped", Against::kRecorded, ours, "-", true});
+      o.checks.push_back(recorded(name + "steps skipped", ours, "-"));
   }
 }
 
@@ -183,18 +184,18 @@ Outcome run(const Request& request, Watch& watch) {
       sweeps.push_back(sweep(kind, format, shares));
       const Sweep& s = sweeps.back();
       const std::string what = name + ", " + kind.name + ": ";
-      o.checks.push_back({what + "counted against shifted histogram", Against::kBound,
-                          s.unequal == 0 ? "equal at every scale" : std::to_string(s.unequal) + " scales differ",
-                          "equal: a scale of 2^k moves every exponent by k", s.unequal == 0});
-      o.checks.push_back({what + "shares along the scale", Against::kShape,
-                          s.rises == 0 ? "monotone" : std::to_string(s.rises) + " scales break it",
-                          "the larger the scale, the less underflows and the more overflows", s.rises == 0});
+      o.checks.push_back(none_of(what + "counted against shifted histogram", Against::kBound, s.unequal,
+                                 "equal at every scale", "scales differ",
+                                 "equal: a scale of 2^k moves every exponent by k"));
+      o.checks.push_back(none_of(what + "shares along the scale", Against::kShape, s.rises, "monotone",
+                                 "scales break it",
+                                 "the larger the scale, the less underflows and the more overflows"));
     }
     o.figures.push_back(share_figure(sweeps[0], sweeps[1], name));
     if (sweeps[0].zero[0] == 0) unseen += (unseen.empty() ? "" : ", ") + name;
-    o.checks.push_back({name + ": activation gradients that are zero at scale 1", Against::kRecorded,
-                        significant_digits(sweeps[0].zero[0], 3) + " %", "a large part (of another network, SSD)",
-                        true});
+    o.checks.push_back(recorded(name + ": activation gradients that are zero at scale 1",
+                                significant_digits(sweeps[0].zero[0], 3) + " %",
+                                "a large part (of another network, SSD)"));
   }
 
   Table trainings{"trainings",

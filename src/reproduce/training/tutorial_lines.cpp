@@ -11,6 +11,7 @@
 #include "softamp/report/names.h"
 #include "softamp/report/number_text.h"
 #include "src/report/numbers/decimal_text.h"
+#include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
@@ -137,15 +138,13 @@ void add_line(Outcome& o, const FloatFormat& f, RoundingMode mode, const Line& l
                               its_own && line.misprint ? "a misprint of " + std::string(line.exact) : ""});
   if (!its_own) return;
   const std::string ours = exact_decimal(f, r.result), what = std::string("fp16, nearest: ") + line.text;
-  std::string theirs = line.exact;
-  if (line.misprint) theirs += std::string(" (printed ") + line.printed + ", a misprint)";
-  o.checks.push_back({what + " + 0.25 - 0.25", Against::kBound, ours, theirs, ours == line.exact});
-  if (!line.misprint) {
-    const std::string seven = written_like(value_of(f, r.result), line.printed);
-    o.checks.push_back({what + ", as printed", Against::kFigure, seven, line.printed, seven == line.printed});
-  }
-  const std::string percent = percent_text(error, line.percent);
-  o.checks.push_back({what + ", relative error", Against::kFigure, percent, line.percent, percent == line.percent});
+  const std::string note = line.misprint ? std::string(" (printed ") + line.printed + ", a misprint)" : "";
+  o.checks.push_back(equal(what + " + 0.25 - 0.25", Against::kBound, ours, line.exact, note));
+  if (!line.misprint)
+    o.checks.push_back(equal(what + ", as printed", Against::kFigure, written_like(value_of(f, r.result), line.printed),
+                             line.printed));
+  o.checks.push_back(
+      equal(what + ", relative error", Against::kFigure, percent_text(error, line.percent), line.percent));
 }
 
 Table constants_table(Outcome& o) {
@@ -158,8 +157,8 @@ Table constants_table(Outcome& o) {
     const uint64_t code = fp::from_double(kFp16, c.value);
     const double value = value_of(kFp16, code);
     t.rows.push_back({c.text, exact_decimal(kFp16, code), code_text(kFp16, code), value / c.value - 1, c.expected});
-    const std::string ours = written_like(value, c.expected);
-    o.checks.push_back({std::string("fp16(") + c.text + ")", Against::kBound, ours, c.expected, ours == c.expected});
+    o.checks.push_back(
+        equal(std::string("fp16(") + c.text + ")", Against::kBound, written_like(value, c.expected), c.expected));
   }
   return t;
 }

@@ -1,4 +1,5 @@
 #include "src/reproduce/training/tutorial_losses.h"
+#include "src/reproduce/checks.h"
 
 #include <cmath>
 
@@ -67,12 +68,12 @@ void add_loss(Outcome& o, Table& t, const Loss& loss, uint64_t samples, int bits
   t.rows.push_back({loss.text, exact_decimal(kFp16, addend), total, mean, found.mean,
                     samples > 1 ? Json(found.sd) : Json(), expected, sd, *loss.stochastic ? loss.stochastic : "exact"});
   const std::string what = std::string("1562 losses of ") + loss.text;
-  o.checks.push_back({what + ", nearest: total", Against::kBound, total, loss.total, total == loss.total});
-  o.checks.push_back({what + ", nearest: mean", Against::kBound, mean, loss.mean, mean == loss.mean});
+  o.checks.push_back(equal(what + ", nearest: total", Against::kBound, total, loss.total));
+  o.checks.push_back(equal(what + ", nearest: mean", Against::kBound, mean, loss.mean));
   const double bound = kSumStandardErrors * sd / std::sqrt(static_cast<double>(samples));
-  o.checks.push_back({what + ", stochastic: mean of the means", Against::kBound, fixed_places(found.mean, 6),
-                      fixed_places(expected, 6) + " +- " + fixed_places(bound, 6),
-                      std::abs(found.mean - expected) <= bound + 1e-12});
+  o.checks.push_back(within(
+      what + ", stochastic: mean of the means", found.mean, {expected, bound, 1e-12},
+      [](double value) { return fixed_places(value, 6); }, fixed_places(bound, 6)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "softamp/numerics/version.h"
 #include "tests/comma_locale.h"
 #include "tests/files.h"
+#include "tests/kept_text.h"
 #include "tests/refusal.h"
 #include "tests/small_disk.h"
 
@@ -260,6 +261,23 @@ TEST_F(Traces, SettingsTellApartWhateverChangesResults) {
       [](ExecutorOptions& o) { o.switches.half_inf_operand = InfinityOperand::kNan; },
       [](ExecutorOptions& o) { o.switches.f32_daz = false; },
       [](ExecutorOptions& o) { o.switches.f2i_range = IntegerRange::kClamp; },
+      [](ExecutorOptions& o) { o.switches.sr_lane_map = LaneMap(1); },
+      [](ExecutorOptions& o) { o.switches.sr_tail = TailDraws(1); },
+      [](ExecutorOptions& o) { o.switches.work_split = WorkSplit(1); },
+      [](ExecutorOptions& o) { o.switches.overflow_rule = OverflowRule(1); },
+      [](ExecutorOptions& o) { o.switches.nan_pattern = NanPattern(1); },
+      [](ExecutorOptions& o) { o.switches.inf_to_half_flags = InfToHalfFlags(1); },
+      [](ExecutorOptions& o) { o.switches.f32_overflow_result = F32OverflowResult(1); },
+      [](ExecutorOptions& o) { o.switches.oflo_with_nanoo = OfloWithNanoo(1); },
+      [](ExecutorOptions& o) { o.switches.sts_when_disabled = false; },
+      [](ExecutorOptions& o) { o.switches.f32_ftz = false; },
+      [](ExecutorOptions& o) { o.switches.f32_flush_sign = FlushSign(1); },
+      [](ExecutorOptions& o) { o.tensor_core_operands = TensorCoreOperands(1); },
+      [](ExecutorOptions& o) {
+        o.config.floating_point_behaviour.esr = StochasticRoundingBehaviour::kOn;
+        o.switches.sr_bits = 5;
+        o.switches.sr_form = StochasticVariant(1);
+      },
       [](ExecutorOptions& o) { o.semantics = Semantics::ieee(); },
       [](ExecutorOptions& o) {
         RoundingPolicy p = RoundingPolicy::stochastic_carry();
@@ -271,12 +289,15 @@ TEST_F(Traces, SettingsTellApartWhateverChangesResults) {
         o.semantics = Semantics::ieee(p);
       },
   };
+  std::string text = settings_json({}) + "\n";
   std::map<std::string, size_t> seen = {{settings_json(ExecutorOptions{}), 0}};
   for (size_t i = 0; i < std::size(changes); ++i) {
     ExecutorOptions o;
     changes[i](o);
     EXPECT_TRUE(seen.emplace(settings_json(o), i + 1).second) << "change " << i;
+    text += settings_json(o) + "\n";
   }
+  test::expect_kept("graph/kept/settings.txt", text);
   // In hardware order the device's shape and the modifier count too.
   ExecutorOptions order;
   order.random = RandomEngine::kXoroshiro128aox;

@@ -31,6 +31,11 @@ int report(const CompareOptions& o, bool equal, const Json& json, const std::str
   return equal ? kSuccess : kCheckFailed;
 }
 
+/// "1 element is equal", "4 elements are equal".
+std::string equal_text(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? " is equal" : "s are equal");
+}
+
 Json trace_version_json(int version) { return version == 0 ? Json() : Json(version); }
 
 std::string trace_version_text(const std::string& file, int version) {
@@ -51,7 +56,7 @@ int compare_trace_files(const CompareOptions& o) {
   if (two) json["backends"] = {c.backend_a, c.backend_b};
   if (two_versions) json["arithmetic"] = {trace_version_json(c.version_a), trace_version_json(c.version_b)};
   const std::string backends = two ? ", " + c.backend_a + " and " + c.backend_b : std::string();
-  if (!c.difference) return report(o, true, json, std::to_string(c.tensors) + " tensors are equal" + backends);
+  if (!c.difference) return report(o, true, json, equal_text(c.tensors, "tensor") + backends);
   const TraceDifference& d = *c.difference;
   json["difference"] = {{"line", d.line}, {"step", d.step}, {"tensor", d.tensor}, {"op", d.op}, {"what", d.what}};
   return report(o, false, json,
@@ -114,7 +119,7 @@ int compare_arrays(const CompareOptions& o) {
   const int64_t all = a.type().shape.elements();
   json["equal"] = unlike.elements == 0;
   json["elements"] = all;
-  if (unlike.elements == 0) return report(o, true, json, std::to_string(all) + " elements are equal");
+  if (unlike.elements == 0) return report(o, true, json, equal_text(all, "element"));
   const std::string place = index_text(a.type().shape, unlike.first);
   json["different_elements"] = unlike.elements;
   json["difference"] = {{"index", place}, {"a", unlike.a}, {"b", unlike.b}};

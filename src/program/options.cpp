@@ -104,12 +104,13 @@ Json RoundingOptions::settings(const FloatFormat& f) const {
   return json;
 }
 
-std::string RoundingOptions::description(const FloatFormat& f) const {
+std::string RoundingOptions::description(const FloatFormat& f, const std::string& random_bits) const {
   const RoundingPolicy applied = policy(f);
   std::string text = format_name(f) + ", rounding " + name_of(applied.mode);
   if (applied.stochastic())
-    text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits, " + name_of(engine) +
-            ", seed " + std::to_string(seed) + ")";
+    text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits" +
+            (random_bits.empty() ? ", " + name_of(engine) + ", seed " + std::to_string(seed) : " from " + random_bits) +
+            ")";
   return text + ", overflow " + name_of(applied.overflow) +
          (cast   ? std::string(", cast ") + name_of(*cast)
           : chip ? ", chip " + name_of(*chip)

@@ -78,7 +78,7 @@ struct RoundingOptions : detail::RoundingChoice {
   /// The settings that the result depends on, in a fixed order.
   Json settings(const FloatFormat& f) const;
   /// The same for people: "fp16, rounding stochastic (carry, 13 bits, philox, seed 0), overflow infinity, preset ieee".
-  std::string description(const FloatFormat& f) const;
+  std::string description(const FloatFormat& f, const std::string& random_bits = "") const;
 };
 
 /// Adds --format to a verb that computes in the format; binary64 is refused, because it is for conversions only.

@@ -211,9 +211,10 @@ bulk::BlockFormat parse_block_format(std::string_view text) {
   }
   for (const auto& [option, value] : given) {
     if (!option->belongs(format)) {
-      refuse(std::string(option->name) + (option->belongs == is_stochastic            ? " belongs to a stochastic rounding"
-                                          : option->belongs == is_rceil && is_mx(format) ? " belongs to scale_rule=rceil"
-                                                                                         : " is no option of " + found->names.front()));
+      refuse(std::string(option->name) + (option->belongs == is_stochastic ? " belongs to a stochastic rounding"
+                                          : option->belongs == is_rceil && is_mx(format)
+                                              ? " belongs to scale_rule=rceil"
+                                              : " is no option of " + found->names.front()));
     }
     option->set(format, value);
   }

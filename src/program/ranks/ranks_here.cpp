@@ -43,7 +43,8 @@ std::vector<std::string> texts_of(int process, const char* file) {
 int parent_of(int process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
   std::string text;
-  std::getline(in, text, '\0');  // empty where the process ends before it is read, which iterators of the buffer would throw
+  std::getline(in, text,
+               '\0');  // empty where the process ends before it is read, which iterators of the buffer would throw
   const size_t name_end = text.rfind(')');  // of the program, which may have any character
   if (name_end == std::string::npos || name_end + 4 >= text.size() || text[name_end + 2] == 'Z') return 0;
   int parent = 0;

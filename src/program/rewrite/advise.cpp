@@ -49,6 +49,7 @@ void Adviser::measure(const RunnableGraph& run, Candidate& c) const {
 std::string advice(const Candidate& full, const Candidate& basic, double tolerance) {
   const auto error = [](const Candidate& c) { return significant_digits(c.largest, 3); };
   const std::string bound = "the tolerance " + significant_digits(tolerance, 3);
+  if (full.converted == 0) return "none: Full converts no node of this graph";
   if (full.largest <= tolerance)
     return "Full: it converts the most, for the best performance, and its largest error, " + error(full) +
            ", is within " + bound;

@@ -134,7 +134,7 @@ void round_number_file(const RoundOptions& o) {
   std::optional<RandomWords> words;
   if (!o.random_bits.empty()) words.emplace(o.random_bits, header, o, o.rounding.policy(o.format).random_bits);
   const bool steps = o.rounding_step != 0 && words == std::nullopt && o.rounding.policy(o.format).stochastic();
-  const std::string description = o.rounding.description(o.format) + (o.packed ? ", packed" : "") +
+  const std::string description = o.rounding.description(o.format, o.random_bits) + (o.packed ? ", packed" : "") +
                                   (steps ? ", step " + std::to_string(o.rounding_step) : "");
   RoundOutput out(o,
                   {{o.out, "", output_type(o), o.values ? TensorElement::kF32 : tensor_type(o.choice), header.shape}},

@@ -97,9 +97,7 @@ void print_summary_start(const RoundOptions& o, const RoundSummary& s) {
   std::cerr << o.in << ": " << s.in.elements << " elements, '" << s.in_type << "' of shape "
             << npy::shape_text(s.in.shape) << '\n'
             << s.out << ": " << s.content << " as '" << s.out_type << "'\n"
-            << s.description;
-  if (!o.random_bits.empty()) std::cerr << "; random bits from " << o.random_bits;
-  std::cerr << '\n';
+            << s.description << '\n';
 }
 
 RoundSummary summary_of(const ArrayReader& in, const RoundOutput& out, const char* content) {

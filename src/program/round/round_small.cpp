@@ -132,7 +132,7 @@ Json small_settings(const RoundOptions& o) {
     json["variant"] = name_of(o.rounding.variant);
     json["random"] = name_of(o.rounding.engine);
     json["seed"] = o.rounding.seed;
-    json["step"] = o.rounding_step;
+    if (o.random_bits.empty()) json["step"] = o.rounding_step;
   }
   if (o.choice.e8m0)
     json["overflow"] = o.rounding.overflow == Overflow::kSaturate ? "saturate" : "nan";
@@ -145,8 +145,11 @@ std::string small_description(const RoundOptions& o) {
   std::string text = small_name(o) + ", rounding " + name_of(o.rounding.mode);
   const Json settings = small_settings(o);
   if (settings.contains("bits"))
-    text += " (" + name_of(o.rounding.variant) + ", " + std::to_string(o.rounding.random_bits()) + " bits, " +
-            name_of(o.rounding.engine) + ", seed " + std::to_string(o.rounding.seed) + ")";
+    text += " (" + name_of(o.rounding.variant) + ", " + std::to_string(o.rounding.random_bits()) + " bits" +
+            (o.random_bits.empty() ? ", " + name_of(o.rounding.engine) + ", seed " + std::to_string(o.rounding.seed) +
+                                         (o.rounding_step ? ", step " + std::to_string(o.rounding_step) : "")
+                                   : " from " + o.random_bits) +
+            ")";
   if (o.choice.e8m0) return text + ", overflow " + settings["overflow"].get<std::string>();
   return text + ", saturation " + settings["saturation"].get<std::string>();
 }

@@ -19,6 +19,15 @@ namespace {
 using enum DType;
 using Strings = std::vector<std::string>;
 
+TEST(OpGraph, AnOutputThatIsNotThereIsOfNoType) {
+  OpGraph g;
+  g.nodes.resize(1);
+  g.nodes[0].output_types = {ElementType::kHalf};
+  for (const auto& [port, type] :
+       {std::pair(0, ElementType::kHalf), {1, ElementType::kUnknown}, {-1, ElementType::kUnknown}})
+    EXPECT_EQ(g.type({0, port}), type) << port;
+}
+
 /// Any colours that are allowed.
 Colouring random_colours(const OpGraph& graph, uint64_t seed, DType low) {
   Dice dice(seed);

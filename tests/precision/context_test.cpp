@@ -12,6 +12,7 @@
 
 #include "softamp/data/images.h"
 #include "softamp/graph/executor.h"
+#include "softamp/precision/recipe.h"
 #include "src/precision/device_check.h"
 #include "tests/graph/executor_check.h"
 
@@ -323,6 +324,11 @@ TEST(Context, PolicyScopes) {
   EXPECT_FALSE(context.graph_rewrite_enabled());
   ASSERT_EQ(log.lines.size(), 1u);
   EXPECT_EQ(log.lines[0].substr(0, 6), "ERROR ");
+  {
+    const PolicyScope plain(context, "float32");
+    context.enable_bfloat16_conversion(Recipe::parse(R"({"allowlist": ["MatMul"]})"));
+  }
+  EXPECT_FALSE(context.bfloat16_conversion());
 }
 
 // tests: K21

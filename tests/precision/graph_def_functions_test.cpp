@@ -265,6 +265,39 @@ TEST(GraphDefFunctions, ListsOfTensorsHaveOneTypeThroughLoops) {
   EXPECT_TRUE(rewritten(graph_of(list_text(true)), {"out"}, by_tensorflow).low.contains("all.element_dtype"));
 }
 
+/// A recipe that allows some of the list's operations: all of them become low, or none, and each says why not.
+// tests: T16
+TEST(GraphDefFunctions, ListsOfTensorsStayTogetherUnderARecipe) {
+  const auto found = [](bool go_lower, const std::string& allowed) {
+    const Recipe recipe = Recipe::parse("{\"allowlist\": [\"MatMul\", " + allowed + "]}");
+    std::string text;
+    const auto colour = [&](const OpGraph& g) {
+      const Colouring c = colour_recipe(g, recipe, DType::kFloat16);
+      for (int n = 0; n < g.size(); ++n)
+        for (int u = 0; u < static_cast<int>(g.nodes[static_cast<size_t>(n)].units.size()); ++u)
+          if (const TypeUnit& unit = g.nodes[static_cast<size_t>(n)].units[static_cast<size_t>(u)];
+              unit.attribute == "element_dtype") {
+            const auto number = static_cast<size_t>(g.unit(n, u));
+            text +=
+                g.nodes[static_cast<size_t>(n)].op + (c.low_units[number] ? " low; " : ": " + c.reasons[number] + "; ");
+          }
+      return c;
+    };
+    rewritten(graph_of(list_text(go_lower)), {"out"}, colour);
+    return text;
+  };
+  const std::string both = R"("TensorListReserve", "TensorListStack")", all = both + R"(, "TensorListSetItem")";
+  EXPECT_EQ(found(true, all), "TensorListReserve low; TensorListStack low; TensorListSetItem low; ");
+  EXPECT_EQ(found(true, both),
+            "TensorListReserve: list of tensors shared with 'loop/body/set', which stays float32; "
+            "TensorListStack: list of tensors shared with 'loop/body/set', which stays float32; "
+            "TensorListSetItem: in no list: blocked; ");
+  EXPECT_EQ(found(false, all),
+            "TensorListReserve: list of tensors shared with 'loop', which stays float32; "
+            "TensorListStack: list of tensors shared with 'loop', which stays float32; "
+            "TensorListSetItem: list of tensors shared with 'body/l', which stays float32; ");
+}
+
 // tests: T16
 TEST(GraphDefFunctions, TypesThatDisagreeAreRefusedBeforeAnythingIsWritten) {
   const std::string good = list_text(false);

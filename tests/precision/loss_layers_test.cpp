@@ -59,6 +59,12 @@ TEST(LossLayers, LossesAreRecognisedByWhatTheyCompare) {
          return b.add("L2Loss", {b.add("Sub", {b.add("Softplus", {t}, {}, "loss/softplus"), y}, {}, "loss/less")}, {},
                       "loss/half_of_squares");
        }},
+      {"labels that are numbers of classes",
+       [&](GraphBuilder& b, Port t, Port) {
+         const Port classes = b.placeholder("classes", kInt32, {2});
+         const Port hot = b.add("OneHot", {classes}, {{"depth", 4}, {"dtype", kFloat32}}, "loss/hot");
+         return mean(b, b.add("Abs", {b.add("Sub", {t, hot}, {}, "loss/difference")}, {}, "loss/abs"), "loss/mean");
+       }},
       {"weighted, in scopes as Keras has them",
        [&](GraphBuilder& b, Port t, Port y) {
          const Port each = b.add("Mean", {b.add("SquaredDifference", {t, y}, {}, "loss/out/sq")},

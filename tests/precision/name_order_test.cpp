@@ -32,3 +32,17 @@ TEST(NameOrder, EqualsAStableSort) {
     ASSERT_EQ(items, expected) << "round " << round;
   }
 }
+
+// A key at a time: as deep as the names are long, the stack would not hold it.
+TEST(NameOrder, LongNamesThatBeginAlike) {
+  const std::string text(size_t{4} << 20, 'a');
+  std::vector<std::string_view> names;
+  std::vector<int> items, expected;
+  for (int i = 0; i < 30; ++i) {
+    names.push_back(std::string_view(text).substr(0, text.size() - static_cast<size_t>(i)));
+    items.push_back(i);
+    expected.insert(expected.begin(), i);
+  }
+  sort_by_names(items, names);
+  EXPECT_EQ(items, expected);
+}

@@ -201,7 +201,7 @@ bool fold_source(NodeImport& n) {
   if (op == "Fill") {
     n.expect_inputs(2);
     const Shape shape = n.shape_from(0, "the shape");
-    if (shape.elements() > kMostKnown) return false;
+    if (shape.elements() > kMostKnown || n.known(1).elements() != 1) return false;
     n.set_known(0, stretched(n.known(1), shape));
     return true;
   }
@@ -280,7 +280,7 @@ bool fold_moved(NodeImport& n) {
     const Tensor& in = n.known(0);
     Ints shape = n.ints(1, "the shape");
     int64_t rest = 1;
-    for (const int64_t s : shape) rest *= s == -1 ? 1 : s;
+    for (const int64_t s : shape) (void)__builtin_mul_overflow(rest, s == -1 ? int64_t{1} : s, &rest);
     for (int64_t& s : shape)
       if (s == -1 && rest > 0) s = in.elements() / rest;
     if (Shape(shape).elements() != in.elements()) n.fail("shape " + Shape(shape).text() + " of " + in.shape().text());
@@ -340,9 +340,9 @@ bool fold_slice(NodeImport& n) {
   const Ints begin = n.ints(1, "begin"), end = n.ints(2, op == "Slice" ? "size" : "end");
   if (begin.size() != 1 || end.size() != 1) return false;
   if (op == "Slice") {
-    const int64_t size = end[0] == -1 ? count - begin[0] : end[0];
-    if (begin[0] < 0 || begin[0] > count || size < 0 || size > count - begin[0])
-      n.fail("a slice outside of " + in.shape().text());
+    const bool begins = begin[0] >= 0 && begin[0] <= count;
+    const int64_t size = begins && end[0] == -1 ? count - begin[0] : end[0];
+    if (!begins || size < 0 || size > count - begin[0]) n.fail("a slice outside of " + in.shape().text());
     n.set_known(0, picked(in, Shape{size}, begin[0], Ints{1}));
     return true;
   }

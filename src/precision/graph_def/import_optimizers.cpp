@@ -6,9 +6,8 @@ namespace {
 
 using Kind = ImportedValue::Kind;
 
-/// The variables that the first inputs name, as they are now.
+/// The variables that the first `count` inputs, which are there, name: as they are now.
 std::vector<Port> states(NodeImport& n, size_t count) {
-  if (n.inputs.size() < count) n.expect_inputs(count);
   std::vector<Port> now;
   for (size_t i = 0; i < count; ++i) {
     if (n.inputs[i].kind != Kind::kVariable) n.fail("input " + std::to_string(i) + " is no variable");

@@ -57,7 +57,8 @@ void split_v(NodeImport& n) {
   const Shape shape = n.type(0).shape;
   const int64_t at = axis < 0 ? axis + shape.rank() : axis;
   int64_t rest = at >= 0 && at < shape.rank() ? shape[static_cast<int>(at)] : 0;
-  for (const int64_t s : sizes) rest -= s == -1 ? 0 : s;
+  // Sizes that 64 bits do not hold together are refused as those that do not fit.
+  for (const int64_t s : sizes) (void)__builtin_sub_overflow(rest, s == -1 ? int64_t{0} : s, &rest);
   for (int64_t& s : sizes)
     if (s == -1) s = std::max<int64_t>(rest, 0);
   n.set_all(n.add("SplitV", {n.port(0)}, {{"size_splits", sizes}, {"axis", axis}}));

@@ -61,9 +61,9 @@ TEST(LossLayers, LossesAreRecognisedByWhatTheyCompare) {
        }},
       {"labels that are numbers of classes",
        [&](GraphBuilder& b, Port t, Port) {
-         const Port classes = b.placeholder("classes", kInt32, {2});
+         const Port soft = b.add("Softplus", {t}, {}, "loss/softplus"), classes = b.placeholder("classes", kInt32, {2});
          const Port hot = b.add("OneHot", {classes}, {{"depth", 4}, {"dtype", kFloat32}}, "loss/hot");
-         return mean(b, b.add("Abs", {b.add("Sub", {t, hot}, {}, "loss/difference")}, {}, "loss/abs"), "loss/mean");
+         return mean(b, b.add("Abs", {b.add("Sub", {soft, hot}, {}, "loss/difference")}, {}, "loss/abs"), "loss/mean");
        }},
       {"weighted, in scopes as Keras has them",
        [&](GraphBuilder& b, Port t, Port y) {

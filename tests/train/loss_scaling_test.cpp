@@ -6,7 +6,9 @@
 
 #include "softamp/precision/loss_scale.h"
 #include "softamp/report/exception.h"
+#include "softamp/train/loss_scale_search.h"
 #include "tests/train/optimizer_rig.h"
+#include "tests/train/quiet_run.h"
 #include "tests/train/sgd.h"
 
 namespace softamp {
@@ -384,6 +386,15 @@ TEST(FindMax, OnAGraph) {
     return refusal<FloatingPointError>(attempt) != "";
   });
   EXPECT_EQ(found, 0x1p16);
+  // Of settings: neither their rate nor warnings that are errors in a run have to do with it.
+  const auto of = [](const std::string& more) {
+    const TrainSettings settings = small_run(R"({"precision": "float16", "train_images": 16)" + more + "}");
+    return find_max_loss_scale(settings).scale;
+  };
+  const double usual = of("");
+  EXPECT_GT(usual, 1);
+  EXPECT_EQ(of(R"(, "learning_rate": 60000)"), usual);
+  EXPECT_EQ(of(R"(, "optimizer": "adam", "hyperparameters": "float16", "strict": true)"), usual);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -142,6 +142,20 @@ TEST(SampleArrays, AreRefusedByArrayAndElement) {
             "@data.npz: y: element [0] is 1e+39; expected a finite number that float32 reaches");
   EXPECT_EQ(refused(truths, x(), array("y", DType::kFloat32, {2}, {0.5, 1})),
             "@data.npz: y: element [0] is 0.5; expected 0 or 1");
+  EXPECT_EQ(refused(truths, x(), array("y", DType::kFloat32, {2, 1}, {0, 1})), "");
+  // What Python hands over has no file.
+  const auto given = [&](const Shape& inputs, const Shape& labels) {
+    train_detail::SampleArrays arrays;
+    arrays.inputs_name = "x";
+    arrays.labels_name = "y";
+    arrays.inputs = Tensor(DType::kFloat32, inputs);
+    arrays.labels = Tensor(DType::kInt32, labels);
+    return refusal<DataError>([&] { (void)train_detail::samples_of(std::move(arrays), classes); });
+  };
+  EXPECT_EQ(given({}, {2}), "x: one number; expected one for each sample");
+  EXPECT_EQ(given({2, 2}, {}), "y: one number; expected one for each sample");
+  EXPECT_EQ(given({0, 2}, {0}), "x: no samples; expected at least one");
+  EXPECT_EQ(given({2, 2}, {2}), "");
   EXPECT_EQ(refused(classes, array("x", DType::kFloat32, {1, 2}, {1, 2}), array("y", DType::kInt32, {1}, {0})),
             "@data.npz: 1 sample, and 'validation_split' 0.5 of them to test with; expected at least one in each part");
   EXPECT_EQ(refused(sampled_network(R"({"kind": "tokens", "length": 2, "vocabulary": 4})", kThreeClasses),

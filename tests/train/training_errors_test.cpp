@@ -52,6 +52,12 @@ TEST(TrainingErrors, AnErrorIsPrecededByACheckpoint) {
   }
 }
 
+TEST(TrainingErrors, AnEnabledExceptionOfTheEvaluationEndsTheRun) {
+  const TrainSettings settings = small_run(R"({"precision": "float16", "behaviour": "oflo", "learning_rate": 60000,
+      "loss_scale": "1", "steps": 1, "evaluate": true})");
+  EXPECT_TRUE(contains(refusal<FloatingPointError>([&] { quiet_run(settings); }), "overflow"));
+}
+
 TEST(TrainingErrors, AnEnabledExceptionIsPrecededByACheckpoint) {
   const TemporaryFolder folder;
   const std::string file = folder.file("a.npz"), log = folder.file("a.jsonl");

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -372,6 +373,12 @@ TEST(TrainingRun, SmallDigitsGetABorder) {
             inside ? sets.train.pixels[static_cast<size_t>((i * 28 + y - 2) * 28 + x - 2)] : uint8_t{0};
         ASSERT_EQ(wide.pixels[static_cast<size_t>((i * 32 + y) * 32 + x)], expected) << i << ' ' << y << ' ' << x;
       }
+  for (const std::array<int64_t, 3>& other : {std::array<int64_t, 3>{32, 28, 1}, {28, 32, 1}, {32, 32, 3}}) {
+    NetworkInfo network = find_network("lenet5");
+    network.image = other;
+    EXPECT_NE(refusal<DataError>([&] { train_detail::load_image_data(s, network); }), "")
+        << other[0] << other[1] << other[2];
+  }
   s.train_images = 4;
   EXPECT_TRUE(contains(refusal<DataError>([&] { train_detail::load_image_data(s, find_network("lenet5")); }),
                        "has 3 images; expected the 4 that 'train_images' asks for"));

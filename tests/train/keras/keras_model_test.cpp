@@ -267,6 +267,7 @@ TEST(CompileFit, MetricsAreThoseOfKeras) {
   const Tensor rows = tensor(kFloat32, {4, 3}, {1, 2, 3, 3, 2, 1, 2, 2, 1, 0, NAN, 0});
   EXPECT_EQ(measured(rows, tensor(kInt32, {4}, {2, 1, 0, 1}), "accuracy"), 0.5) << "the first of equals; no NaN";
   EXPECT_EQ(measured(rows, tensor(kFloat32, {4, 3}, {0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0}), "accuracy"), 0.5);
+  EXPECT_EQ(measured(tensor(kFloat32, {1, 2}, {NAN, 0}), tensor(kInt32, {1}, {0}), "accuracy"), 0);
   const Tensor one = tensor(kFloat32, {4, 1}, {0.4, 0.5, 0.6, 0.9});
   EXPECT_EQ(measured(one, tensor(kInt32, {4, 1}, {0, 1, 1, 0}), "accuracy"), 0.5);
   EXPECT_EQ(measured(one, tensor(kFloat32, {4, 1}, {0.5, 0.5, 0.5, 1}), "mae"),

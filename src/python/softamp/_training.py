@@ -79,7 +79,8 @@ def train(
     call = None if on_step is None else lambda line: on_step(json.loads(line))
     named = dict(checkpoint=checkpoint, resume=resume, plot=plot, write_initial=write_initial, histograms=histograms)
     files = {option: None if path is None else os.fsdecode(path) for option, path in named.items()}
-    with tempfile.TemporaryDirectory(prefix="softamp-") as folder:
+    # Where the interpreter ends during a run of another thread, that writes into the folder while it is removed.
+    with tempfile.TemporaryDirectory(prefix="softamp-", ignore_cleanup_errors=True) as folder:
         name = os.path.join(folder, "log.jsonl") if log is None else os.fsdecode(log)
         summary = _softamp.train(text, call, dict(files, log=name))
         with open(name, encoding="utf-8") as file:

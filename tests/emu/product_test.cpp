@@ -272,7 +272,7 @@ TEST(Product, InfinitiesThatCountAsNumbers) {
   for (int operand = 1; operand < 4; ++operand)
     for (const PartialsType partials : {PartialsType::kFloat, PartialsType::kHalf})
       for (const size_t block : kBlocks)
-        for (int policy = 0; policy < kPolicies; ++policy) {
+        for (const int policy : {0, 1, 2, 7}) {
           ProductCase c;
           c.m = 7, c.n = 37, c.k = 45, c.block = block;
           c.rules.partials = partials;
@@ -292,17 +292,16 @@ TEST(Product, InfinitiesThatCountAsNumbers) {
 
 // Partials that are rounded stochastically, whose random bits lie where a normal number's would.
 TEST(Product, RoundedPartialsOfBitsThatLieElsewhere) {
-  for (const int bits : {1, 8, 13, 16, 24, 32})
-    for (const PartialsType partials : {PartialsType::kFloat, PartialsType::kHalf}) {
-      ProductCase c;
-      c.m = 3, c.n = 37, c.k = 2100, c.batch_sum = true, c.seed = 3;
-      c.data = ProductData::kSmall;
-      c.rules.independent = c.rules.round_partials = true;
-      c.rules.partials = partials;
-      c.semantics = Semantics::ieee(RoundingPolicy::stochastic_carry(bits));
-      c.semantics.narrow.alignment = RandomAlignment::kAsIfNormal;
-      EXPECT_TRUE(check_everywhere(c)) << bits;
-    }
+  for (const int bits : {1, 13, 32}) {
+    ProductCase c;
+    c.m = 3, c.n = 37, c.k = 2100, c.batch_sum = true, c.seed = 3;
+    c.data = ProductData::kSmall;
+    c.rules.partials = PartialsType::kFloat;
+    c.rules.independent = c.rules.round_partials = true;
+    c.semantics = Semantics::ieee(RoundingPolicy::stochastic_carry(bits));
+    c.semantics.narrow.alignment = RandomAlignment::kAsIfNormal;
+    EXPECT_TRUE(check_everywhere(c)) << bits;
+  }
 }
 
 TEST(Product, NothingToAdd) {

@@ -15,7 +15,6 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"
 #include "tests/refusal.h"
-#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -1,7 +1,6 @@
 // The harmonic series in floating point, against a slow loop on exact fractions, published ends and its own promises.
 #include <gtest/gtest.h>
 
-#include <oneapi/tbb/global_control.h>
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include <cmath>

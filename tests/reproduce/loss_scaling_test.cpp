@@ -5,10 +5,7 @@
 #include <vector>
 
 #include "softamp/numerics/operations.h"
-#include "src/reproduce/shelf.h"
 #include "src/reproduce/training/gradient_exponents.h"
-#include "tests/refusal.h"
-#include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -1,6 +1,5 @@
 // `random-bits`: biases equal the published formulas as fractions, the long sums the published means, and both a slow
 // count of their own.
-#include "src/reproduce/shelf.h"
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
@@ -8,13 +7,11 @@
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_chain.h"
-#include "tests/reproduce/brief.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
-#include <optional>
 
 using namespace softamp;
 using namespace softamp::reproduce;

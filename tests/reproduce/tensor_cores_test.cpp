@@ -1,6 +1,5 @@
 // The experiment `tensor-cores`: its checks, its figures against slow code of its own, its random numbers' addresses.
 #include <gtest/gtest.h>
-#include <tbb/global_control.h>
 #include <cmath>
 
 #include "softamp/numerics/random.h"

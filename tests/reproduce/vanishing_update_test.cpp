@@ -7,7 +7,6 @@
 
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/vanishing_update_runs.h"
-#include "tests/refusal.h"
 #include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {

@@ -312,6 +312,7 @@ Outcome run(const Request& request, Watch& watch) {
 }
 
 double seconds(const Request& request) {
+  plan_of(request);  // throws for what it does not take
   double steps = request.brief ? 2.0 * kBriefSteps : 3.0 * 2000;
   if (!request.formats.empty() && !has_fp16(request.formats)) steps = 0;
   const auto paths = static_cast<double>(request.samples.value_or(request.brief ? 1000 : 10000));

@@ -259,6 +259,7 @@ Outcome run(const Request& request, Watch& watch) {
 }
 
 double seconds(const Request& request) {
+  formats_of(request), setup_of(request);  // throw for what it does not take
   const double size = request.brief ? 0.2 : 1;
   const auto steps = static_cast<double>(request.samples.value_or(request.brief ? kBriefSteps : kSteps));
   return 1 + size * steps * static_cast<double>(run_scales(request).size() + 1) / kStepsPerSecond;

@@ -122,6 +122,12 @@ TEST(LossLayers, WhatHasNoLabelsIsNoLoss) {
               b.add("Identity", {b.add("Mean", {b.add("Relu", {one}, {}, "pool/relu")}, {}, "pool/mean")}, {}, "out");
             }),
             (Names{"pool/relu", "pool/mean"}));
+  EXPECT_EQ(low([](GraphBuilder& b, Port one, Port) {  // truth values choose
+              const Port mask = b.placeholder("mask", kBool, {2, 4}), size = b.add("Abs", {one}, {}, "pool/abs");
+              const Port left = b.add("SelectV2", {mask, size, one}, {}, "pool/left");
+              b.add("Identity", {b.add("Mean", {left}, {}, "pool/mean")}, {}, "out");
+            }),
+            (Names{"pool/abs", "pool/left", "pool/mean"}));
   EXPECT_EQ(low([](GraphBuilder& b, Port one, Port two) {
               b.add("Identity", {b.add("Sum", {b.add("Mul", {one, two}, {}, "like/mul")}, {}, "like/sum")}, {}, "out");
             }),

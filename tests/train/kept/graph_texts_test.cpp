@@ -3,6 +3,7 @@
 #include "softamp/graph/graph_text.h"
 #include "softamp/train/keras/attention_layers.h"
 #include "softamp/train/keras/layer_classes.h"
+#include "softamp/train/keras/loss_scale_optimizer.h"
 #include "softamp/train/keras/norm_layers.h"
 #include "softamp/train/keras/pooling_layers.h"
 #include "softamp/train/layers.h"
@@ -352,7 +353,23 @@ TEST(Trainers, AreTheseGraphs) {
            "weight_update": "default", "optimizer_state": "float32", "hyperparameters": "float32", "separate_roundings": false})");
   read(
       R"({"optimizer": "momentum", "loss_scale": "256", "fold_scale_into_rate": true, "mechanism": "none", "strict": false, "loss_in_float32": false, "bias_in_accumulator": true, "replica_invariant": 4})");
+  read(R"({"mechanism": "policy=mixed_float16", "loss_scale": "keras"})");
   expect_kept("train/kept/trainers.txt", outcomes.text(), outcomes.all());
+}
+
+TEST(Trainers, WrappedOptimizersAreTheseGraphs) {
+  std::string all;
+  for (const bool dynamic : {true, false}) {
+    GraphBuilder b;
+    VariableStore store(b);
+    const Variable v = store.create({"v", {2}, kSingle, Initializer::ones(), true});
+    const Port loss = b.add("Sum", {b.add("Square", {v.port})}), rate = b.placeholder("rate", kSingle, {});
+    const LossScaleOptimizer optimizer(KerasOptimizer::of(OptimizerKind::kSgd),
+                                       {dynamic, dynamic ? std::nullopt : std::optional(8.0), {}});
+    optimizer.minimize(b, loss, {v}, rate);
+    all += text(b.graph()) + "\n";
+  }
+  expect_kept("train/kept/wrapped.txt", all);
 }
 
 /// Options that settings do not let through.

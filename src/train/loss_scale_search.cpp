@@ -27,7 +27,7 @@ LossScaleSearch find_max_loss_scale(const TrainSettings& settings) {
     const Unscale unscale = options.loss_scale.unscale;
     options.loss_scale = LossScaleOptions::fixed(scale);
     if (unscale == Unscale::kFoldedIntoRate) options.loss_scale.unscale = unscale;
-    options.strict = false;
+    options.strict = options.optimizer.strict = false;
     options.optimizer.schedule = {};
     options.optimizer.learning_rate = 0;  // the update's own overflows do not depend on the scale
     options.executor.status = true;

@@ -53,9 +53,9 @@ RULES = [
     ("the build", r'("program": ?")[0-9a-f]{32}"', r'\1B"'),
     ("the checksum of times and build", r'("checksum": ?")[0-9a-f]{64}"', r'\1C"'),
 ]
-# How CLI11 lays out help has changed with 2.5 and 2.6.
-HELP = [(r"^Usage: | +$", ""), (r"^  -h, --help", "  -h,--help"), (r"^(OPTIONS|POSITIONALS|SUBCOMMANDS):$", lambda found: found[1].capitalize() + ":"),
-        (r"^\n", "")]
+# How CLI11 lays out help has changed with 2.5 and 2.6; what an option excludes comes in the order of addresses.
+HELP = [(r"^Usage: | +$", ""), (r"^  (-\w), ?(\S+(?: \S+)?) {2,}", r"  \1,\2  "), (r"(?<= Excludes: )--.*", lambda found: " ".join(sorted(found[0].split()))),
+        (r"^(OPTIONS|POSITIONALS|SUBCOMMANDS):$", lambda found: found[1].capitalize() + ":"), (r"^\n", "")]
 TIMES = {"images_per_second", "relative_speed"}  # columns of CSV
 
 GNUPLOT = """#!/bin/sh

@@ -7,6 +7,28 @@
 #include "src/program/usage.h"
 
 namespace softamp::program::cli {
+namespace {
+
+std::vector<Option> listed(const std::vector<CLI::Option*>& options) {
+  std::vector<Option> all;
+  for (CLI::Option* const option : options) all.emplace_back(option);
+  return all;
+}
+
+/// CLI11 from version 2.5 on breaks help into paragraphs of 65 and 80 characters, examples in a footer, too. Here each
+/// line is printed as it is written, and names of options stand one behind the other, as older versions have them.
+template <class Formatter>
+void print_as_written(Formatter& help) {
+  if constexpr (requires { help.enable_footer_formatting(false); }) {
+    help.enable_description_formatting(false);
+    help.enable_footer_formatting(false);
+  }
+  if constexpr (requires { help.right_column_width(size_t{1}); }) help.right_column_width(1000);
+  if constexpr (requires { help.long_option_alignment_ratio(0.0F); })
+    help.long_option_alignment_ratio(2.5F / static_cast<float>(help.get_column_width()));
+}
+
+}  // namespace
 
 const Option& Option::required() const { return option_->required(), *this; }
 const Option& Option::type_name(const std::string& value) const { return option_->type_name(value), *this; }
@@ -65,39 +87,12 @@ void App::after_parsing(std::function<void()> call) const { app_->parse_complete
 void App::footer(const std::string& text) const { app_->footer(text); }
 void App::allow_extras() const { app_->allow_extras(); }
 
-namespace {
-
-std::vector<Option> listed(const std::vector<CLI::Option*>& options) {
-  std::vector<Option> all;
-  for (CLI::Option* const option : options) all.emplace_back(option);
-  return all;
-}
-
-}  // namespace
-
 std::string App::name() const { return app_->get_name(); }
 Option App::option(const std::string& name) const { return Option(app_->get_option(name)); }
 Option App::find_option(const std::string& name) const { return Option(app_->get_option_no_throw(name)); }
 std::vector<Option> App::options() const { return listed(app_->get_options()); }
 std::vector<Option> App::given_in_order() const { return listed(app_->parse_order()); }
 std::vector<std::string> App::remaining() const { return app_->remaining(); }
-
-namespace {
-
-/// CLI11 from version 2.5 on breaks help into paragraphs of 65 and 80 characters, examples in a footer, too. Here each
-/// line is printed as it is written, and names of options stand one behind the other, as older versions have them.
-template <class Formatter>
-void print_as_written(Formatter& help) {
-  if constexpr (requires { help.enable_footer_formatting(false); }) {
-    help.enable_description_formatting(false);
-    help.enable_footer_formatting(false);
-  }
-  if constexpr (requires { help.right_column_width(size_t{1}); }) help.right_column_width(1000);
-  if constexpr (requires { help.long_option_alignment_ratio(0.0F); })
-    help.long_option_alignment_ratio(2.5F / static_cast<float>(help.get_column_width()));
-}
-
-}  // namespace
 
 Program::Program(const std::string& description, const std::string& name)
     : program_(std::make_unique<CLI::App>(description, name)) {

@@ -93,6 +93,16 @@ TEST(ProductQuarters, EngineAgreesWithTheChain) {
   }
 }
 
+/// The rules of this family, with fp32 results; no shape and no operands yet.
+ProductCase summed_as(const Family& family, TensorCoreOperands operands, bool half) {
+  ProductCase c;
+  c.rules.accumulator = family.accumulator;
+  c.rules.operands = operands;
+  c.rules.half_accumulator = half;
+  c.rules.output = kFp32;
+  return c;
+}
+
 /// Sums at the edges of a vector's lane, of fp16, and between its normal and subnormal numbers; ties of the fp16
 /// accumulator and of the last addition of pairs.
 TEST(ProductQuarters, SumsAtTheEdges) {
@@ -102,11 +112,7 @@ TEST(ProductQuarters, SumsAtTheEdges) {
         for (const double each :
              {448.0, 256.0, 60.0, 1.75, 1.0, 0x1p-7, 0x1.8p-11, 0x1p-12, 0x1.8p-13, 0x1.8p-14, 0x1p-16, 0x1p-24, 0.0})
           for (const int sign : {1, -1}) {
-            ProductCase c;
-            c.rules.accumulator = family.accumulator;
-            c.rules.operands = operands;
-            c.rules.half_accumulator = half;
-            c.rules.output = kFp32;
+            ProductCase c = summed_as(family, operands, half);
             if (!kernel::core_of(c.rules).exists()) continue;
             c.m = 4, c.n = 37, c.k = 70;
             ProductExpectation e(c);
@@ -131,11 +137,7 @@ TEST(ProductQuarters, LeastNumbersOfC) {
   for (const Family& family : kFamilies)
     for (const TensorCoreOperands operands : {TensorCoreOperands::kOwn, TensorCoreOperands::kAsE5m2})
       for (const bool half : {false, true}) {
-        ProductCase c;
-        c.rules.accumulator = family.accumulator;
-        c.rules.operands = operands;
-        c.rules.half_accumulator = half;
-        c.rules.output = kFp32;
+        ProductCase c = summed_as(family, operands, half);
         if (!kernel::core_of(c.rules).exists()) continue;
         c.m = 4, c.n = 37, c.k = 70, c.seed = 2;  // a C for each output
         ProductExpectation e(c);

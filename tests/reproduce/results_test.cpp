@@ -1,5 +1,5 @@
 // The results of every experiment, whole, as tests/reproduce/results/ keeps them: each command of a file is run again,
-// and what it finds is compared to the last digit that is kept. After a change that is meant, `SOFTAMP_KEEP_RESULTS=1
+// and what it finds is compared to the last digit that is kept. After a change that is meant, `SOFTAMP_WRITE_KEPT=1
 // build/tests/test_reproduce --file=results_test.cpp` writes the files anew: review each line that moves. A run is
 // added by its command, `$ softamp reproduce ...`, at the end of a file.
 #include <gtest/gtest.h>
@@ -168,7 +168,7 @@ TEST_P(Results, AreThoseThatAreKept) {
     if (known.empty())
       for (const std::string& line : lines_of(text)) known.insert(line);
   }
-  if (std::getenv("SOFTAMP_KEEP_RESULTS")) softamp::test::write_text(file(), now);
+  if (std::getenv("SOFTAMP_WRITE_KEPT")) softamp::test::write_text(file(), now);
   const std::vector<std::string> kept = lines_of(read_text(file())), found = lines_of(now);
   for (size_t i = 0; i < std::max(kept.size(), found.size()); ++i)
     ASSERT_EQ(i < found.size() ? found[i] : "no line", i < kept.size() ? kept[i] : "no line") << file() << ':' << i + 1;

@@ -1,4 +1,4 @@
-# Files of emu/ named *_avx2.cpp, *_avx512.cpp, *_avx512fp16.cpp and *_neon.cpp get the flags of that instruction set; all
+# Sources of emu/ named *_avx2.cpp, *_avx512.cpp, *_avx512fp16.cpp and *_neon.cpp get the flags of that instruction set; all
 # others stay at the baseline and the choice is made at run time (N86). What the machine's architecture or the compiler has
 # not is left out, and SOFTAMP_HAS_AVX2, SOFTAMP_HAS_AVX512, SOFTAMP_HAS_AVX512FP16, SOFTAMP_HAS_NEON (1 where built, else
 # undefined) tell the dispatch.

@@ -33,6 +33,8 @@ set(minimal_program_sources minimal/main.cpp train/step_table.cpp train/train_op
 list(TRANSFORM minimal_program_sources PREPEND "${PROJECT_SOURCE_DIR}/src/program/")
 
 file(GLOB_RECURSE engine_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/emu/*.cpp")
+include("${PROJECT_SOURCE_DIR}/emu/families.cmake")
+list(APPEND engine_sources ${generated_engine})
 set(minimal_engine ${engine_sources})
 list(FILTER minimal_engine EXCLUDE REGEX "/emu/parallel_tbb\\.cpp$")
 list(FILTER engine_sources EXCLUDE REGEX "/emu/parallel_threads\\.cpp$")

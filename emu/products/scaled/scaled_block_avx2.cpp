@@ -1,8 +1,0 @@
-// Blocks of ScaledMatMul: AVX2.
-#include "emu/products/scaled/scaled_block_body.h"
-
-namespace softamp::emu {
-
-const ScaledBlockKernels kAvx2ScaledBlocks = {scaled_tile_narrow, scaled_tile_wide, promote_partials};
-
-}  // namespace softamp::emu

@@ -13,7 +13,7 @@ namespace {
 
 using namespace softamp;
 using namespace softamp::bench;
-using bulk::BlockFormat;
+using block::BlockFormat;
 using bulk::BlockLayout;
 
 constexpr size_t kSize = kPastCache, kColumns = size_t{8} << 10, kRows = kSize / kColumns;

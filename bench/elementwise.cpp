@@ -9,9 +9,9 @@
 #include "bench/normal_values.h"
 #include "bench/sets.h"
 #include "emu/op_kernel.h"
+#include "softamp/chips/chip_table.h"
 #include "softamp/engine/settings.h"
 #include "softamp/numerics/chips.h"
-#include "softamp/report/chip_table.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include "bench/measure.h"
 #include "bench/normal_values.h"
 #include "bench/tables.h"
-#include "softamp/report/exponent_histogram.h"
+#include "softamp/pictures/exponent_histogram.h"
 
 namespace {
 

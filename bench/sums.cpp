@@ -3,7 +3,7 @@
 #include "bench/measure.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 #include "softamp/tensor/bulk.h"
 
 namespace {

@@ -15,12 +15,12 @@ list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 
 # All of some folders, but what needs a package.
 set(minimal_pattern
-    "/src/(backend|(minimal|data|engine|files|graph|graph/ops|precision|precision/(tensorflow|products|layers)|report|report/(numbers|pictures)|tensor|train|train/(layers|network|optimizers|replicas|run|settings|weights))/[^/]*|precision/graph_def/type_view)\\.cpp")
-string(CONCAT minimal_without "/src/(data/(archive_(gzip|tar)|png_image|safetensors_.*)|graph/(json_.*|.*_json|hash_text|trace)|"
+    "/src/(backend|(minimal|arithmetic|chips|data|engine|files|findings|graph|graph/ops|machine|names|numbers|pictures|precision|precision/(tensorflow|products|layers)|tensor|text|train|train/(layers|network|optimizers|replicas|run|settings|weights))/[^/]*|precision/graph_def/type_view)\\.cpp")
+string(CONCAT minimal_without "/src/(data/(archive_(gzip|tar)|png_image|safetensors_.*)|files/hash_text|graph/(json_.*|.*_json|trace)|"
               "precision/(loss_scale_json|mixed_precision_context|name_patterns|report_(csv|dot|json))|"
-              "report/(statistics_json|read_json|numbers/number_text_decimal|tensor_difference)|train/weights/safetensors_weights)\\.cpp")
+              "findings/(statistics_json|tensor_difference)|numbers/number_text_decimal|text/read_json|train/weights/safetensors_weights)\\.cpp")
 set(minimal_json
-    "/src/(precision/(products/fp8_recipe|json_tokens|policy|recipe|recipe_json)|report/exception_json|train/(checkpoint|step_result|run/run_progress|run/training_log|settings/(train_settings_json|used_settings)|network/network_file|run/run_data))\\.cpp")
+    "/src/(precision/(products/fp8_recipe|json_tokens|policy|recipe|recipe_json)|findings/exception_json|train/(checkpoint|step_result|run/run_progress|run/training_log|settings/(train_settings_json|used_settings)|network/network_file|run/run_data))\\.cpp")
 list(FILTER minimal_library INCLUDE REGEX "${minimal_pattern}$")
 list(FILTER minimal_library EXCLUDE REGEX "${minimal_without}$")
 set(minimal_json_sources ${minimal_library})
@@ -82,13 +82,19 @@ set(units "")
 string(CONCAT large_graphs "graph/(attributes|builder|graph|node_check|operations)|"
               "precision/(apply_plan|casts|name_order|op_graph|graph_def/type_view|"
               "tensorflow/(graph_rewrite|rewrite_passes|rewrite_passes_end|tensor_lists))")
-foreach(folder data engine files graph precision report tensor train minimal)
+set(rooms_of_findings "arithmetic|chips|findings|inspection|names|numbers|pictures|sums")
+set(rooms_of_files "files|machine|text")
+foreach(folder data engine files findings graph precision tensor train minimal)
   set(level g)
-  if(folder MATCHES "^(engine|report|tensor)$")
-    set(level 2)  # loops over elements
+  if(folder MATCHES "^(engine|files|findings|tensor)$")
+    set(level 2)  # loops over elements and bytes
+  endif()
+  set(rooms ${folder})
+  if(rooms_of_${folder})
+    set(rooms "${rooms_of_${folder}}")  # small ones, compiled together
   endif()
   set(with_packages ${library_sources})
-  list(FILTER with_packages INCLUDE REGEX "/src/${folder}/")
+  list(FILTER with_packages INCLUDE REGEX "/src/(${rooms})/")
   set(without_packages ${with_packages})
   list(REMOVE_ITEM with_packages ${minimal_library})
   list(REMOVE_ITEM without_packages ${with_packages})

@@ -5,7 +5,7 @@
 #include "cuda/element_loop.h"
 #include "cuda/fast_round.h"
 #include "softamp/kernel/reductions.h"
-#include "softamp/tensor/dtype.h"
+#include "softamp/names/dtype.h"
 
 namespace softamp::cuda {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 
 namespace softamp::emu {
 

@@ -3,9 +3,9 @@
 // The tutorial on half precision that this follows prints its results cut off after seven decimals, and two of them
 // misprinted (0.0200205 and 0.0004833); here every result has its true digits (TUTORIAL G09, G10, X1).
 // tests: G09, G10, X1
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/half.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 
 #include <cstdio>
 #include <string>

@@ -3,9 +3,9 @@
 // Each addition rounds up or down by chance, in proportion to the distance, so that the expected sum is the exact one.
 // One sum still scatters: its standard deviation here is 0.0154, and that of the mean of twenty 0.0154 / sqrt(20).
 // tests: G13
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/half.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 
 #include <cmath>
 #include <cstdio>

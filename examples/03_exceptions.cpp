@@ -1,9 +1,9 @@
 // What a tile does on an invalid operation, a division by zero and an overflow: it records the condition in $FP_STS,
 // and stops there if the program asked for that exception (TUTORIAL G32, G34).
 // tests: G32, G34
+#include "softamp/findings/exception.h"
+#include "softamp/findings/registers.h"
 #include "softamp/numerics/unit.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/registers.h"
 
 #include <cstdio>
 #include <vector>

@@ -2,9 +2,9 @@
 //
 // These are ordinary GoogleTest tests; only the printing of times is turned off so that the output is always the same.
 // tests: G32
+#include "softamp/findings/exception.h"
+#include "softamp/findings/gtest.h"
 #include "softamp/numerics/unit.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/gtest.h"
 
 #include <gtest/gtest.h>
 

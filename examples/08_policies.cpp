@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <string>
 
+#include "softamp/findings/tensor_text.h"
 #include "softamp/graph/executor.h"
 #include "softamp/graph/graph_text.h"
-#include "softamp/report/tensor_text.h"
 #include "softamp/train/keras/layer_classes.h"
 
 using namespace softamp;

@@ -9,9 +9,9 @@
 
 #include "cuda/engine.h"
 #include "emu/engine.h"
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
+#include "softamp/chips/chip_table.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
 #include "softamp/tensor/chip_round.h"
 #include "softamp/tensor/device_round.h"
 

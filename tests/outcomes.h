@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
 
 namespace softamp::test {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 
 namespace softamp::test {
 

@@ -14,7 +14,7 @@ constexpr uint64_t kPlainPiece = 64;  // without scales blocks only say what spe
 
 uint64_t blocks_in(uint64_t a, uint64_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
 
-std::string rows_by_size(const bulk::BlockFormat& f) { return to_string(f.rows) + " x " + to_string(f.size); }
+std::string rows_by_size(const block::BlockFormat& f) { return to_string(f.rows) + " x " + to_string(f.size); }
 
 void check_nvfp4(const char* function, const block::Nvfp4Rules& r) {
   if (r.four_over_six != block::FourOverSix::kNone) {
@@ -27,17 +27,17 @@ void check_nvfp4(const char* function, const block::Nvfp4Rules& r) {
     refuse_blocks(function, "e4m3_max is 0, 256 or 448, not " + to_string(r.e4m3_max));
 }
 
-void check_block_format(const char* function, const bulk::BlockLayout& l, const bulk::BlockFormat& f) {
+void check_block_format(const char* function, const bulk::BlockLayout& l, const block::BlockFormat& f) {
   const block::Element& e = f.element;
   if (!e.integer && !e.format.valid())
     refuse_blocks(function, "the element, of " + to_string(e.format.exponent_bits) + " exponent bits and precision " +
                                 to_string(e.format.precision) + ", is no format");
   if (e.storage_bits() > 8)
     refuse_blocks(function, "a code has at most 8 bits; the element's has " + to_string(e.storage_bits()));
-  if (f.family == bulk::BlockFamily::kFp8 && e.integer)
+  if (f.family == block::BlockFamily::kFp8 && e.integer)
     refuse_blocks(function, "elements with scales of fp32 are small floats, not integers");
-  if (f.family == bulk::BlockFamily::kNvfp4) check_nvfp4(function, f.nvfp4);
-  if (f.family == bulk::BlockFamily::kPlain) return;
+  if (f.family == block::BlockFamily::kNvfp4) check_nvfp4(function, f.nvfp4);
+  if (f.family == block::BlockFamily::kPlain) return;
   if (f.size < 0 || f.rows < 0) refuse_blocks(function, "a block has at least one element, not " + rows_by_size(f));
   if (f.rows == 0 && f.size != 0)
     refuse_blocks(function,
@@ -71,7 +71,7 @@ void refuse_blocks(const char* function, const std::string& what) {
 }
 
 // implements: N466
-BlockCall::BlockCall(const char* function, const bulk::BlockLayout& l, const bulk::BlockFormat& f, size_t in,
+BlockCall::BlockCall(const char* function, const bulk::BlockLayout& l, const block::BlockFormat& f, size_t in,
                      size_t out, size_t scale_bytes, const bulk::BulkOptions& o)
     : format(f),
       options(o),

@@ -11,10 +11,10 @@ namespace softamp::emu {
 /// The array as `bands` bands of `rows` rows (the last may have fewer), each cut along the axis into `blocks` blocks of
 /// `size` elements (again), for every one of `inner` columns.
 struct BlockCall {
-  using Family = bulk::BlockFamily;
+  using Family = block::BlockFamily;
 
   /// Throws std::invalid_argument, naming bulk::`function`.
-  BlockCall(const char* function, const bulk::BlockLayout& layout, const bulk::BlockFormat& f, size_t in, size_t out,
+  BlockCall(const char* function, const bulk::BlockLayout& layout, const block::BlockFormat& f, size_t in, size_t out,
             size_t scale_bytes, const bulk::BulkOptions& o);
 
   /// Both NVFP4's scales and its values refer to it.
@@ -28,7 +28,7 @@ struct BlockCall {
     return random.bits(r.step, r.operation, r.first_index + i, rounding.random_bits);
   }
 
-  const bulk::BlockFormat& format;
+  const block::BlockFormat& format;
   const bulk::BulkOptions& options;
   Family family;
   block::Element element;

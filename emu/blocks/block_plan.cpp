@@ -8,7 +8,7 @@
 namespace softamp::emu {
 namespace {
 
-using Family = bulk::BlockFamily;
+using Family = block::BlockFamily;
 
 float number_of(uint32_t code) { return std::bit_cast<float>(code); }
 uint32_t power_code(int exponent) { return static_cast<uint32_t>(exponent + 127) << 23; }
@@ -78,7 +78,7 @@ bool plan_addend(const RoundingPolicy& p, ElementPlan& plan) {
 
 ScalePlan plan_block_scale(const BlockCall& c) {
   using namespace block;
-  const bulk::BlockFormat& f = c.format;
+  const block::BlockFormat& f = c.format;
   ScalePlan plan{};
   plan.family = c.family;
   plan.has_infinity = !c.element.integer && c.element.format.has_infinity();
@@ -118,7 +118,7 @@ ScalePlan plan_block_scale(const BlockCall& c) {
 }  // namespace
 
 BlockPlan::BlockPlan(const BlockCall& c, bool quantizes) {
-  const bulk::BlockFormat& f = c.format;
+  const block::BlockFormat& f = c.format;
   const RoundingPolicy& p = c.rounding;
   const bool mx = c.family == Family::kMx;
   if (!fits_fp32(c.element)) return;

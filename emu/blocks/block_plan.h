@@ -43,7 +43,7 @@ struct ElementPlan {
 
 /// Scales of blocks from their greatest magnitudes.
 struct ScalePlan {
-  bulk::BlockFamily family;
+  block::BlockFamily family;
   block::ScaleRule mx_rule;
   int max_exponent;  ///< of the element
   uint32_t half;     ///< what kEven adds

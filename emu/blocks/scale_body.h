@@ -93,9 +93,9 @@ SOFTAMP_LANES LaneScales fp8_scales(const ScalePlan& p, U32 amax) {
 
 SOFTAMP_LANES LaneScales lane_scales(const ScalePlan& p, U32 amax) {
   switch (p.family) {
-    case bulk::BlockFamily::kMx: return mx_scales(p, amax);
-    case bulk::BlockFamily::kNvfp4: return nvfp4_scales(p, amax);
-    case bulk::BlockFamily::kFp8: return fp8_scales(p, amax);
+    case block::BlockFamily::kMx: return mx_scales(p, amax);
+    case block::BlockFamily::kNvfp4: return nvfp4_scales(p, amax);
+    case block::BlockFamily::kFp8: return fp8_scales(p, amax);
     default: break;
   }
   return {U32{}, splat<F32>(1.0F), splat<F32>(1.0F), infinite_or_nan((F32)amax)};
@@ -103,7 +103,7 @@ SOFTAMP_LANES LaneScales lane_scales(const ScalePlan& p, U32 amax) {
 
 bool scales_of_blocks(const ScalePlan& p, const uint32_t* amax, size_t n, void* kept, float* factor, float* decode) {
   U32 special = {};
-  const bool wide = p.family == bulk::BlockFamily::kFp8;
+  const bool wide = p.family == block::BlockFamily::kFp8;
   for (size_t i = 0; i < n; i += kLanes32) {
     const LaneScales s = lane_scales(p, load<U32>(amax + i));
     if (wide)
@@ -122,14 +122,14 @@ bool decode_of_blocks(const ScalePlan& p, const void* kept, size_t n, float* dec
   for (size_t i = 0; i < n; i += kLanes32) {
     F32 d;
     U32 none = {};
-    if (p.family == bulk::BlockFamily::kPlain) {
+    if (p.family == block::BlockFamily::kPlain) {
       d = splat<F32>(1.0F);
-    } else if (p.family == bulk::BlockFamily::kFp8) {
+    } else if (p.family == block::BlockFamily::kFp8) {
       d = load<F32>(static_cast<const char*>(kept) + 4 * i);
       if (p.has_infinity) none = (U32)(magnitude((U32)d) == 0);  // 0 times infinity
     } else {
       const U32 byte = load_bytes(static_cast<const char*>(kept) + i);
-      if (p.family == bulk::BlockFamily::kMx) {
+      if (p.family == block::BlockFamily::kMx) {
         d = power_of_byte(byte);
         none = (U32)(byte == 255);
       } else {

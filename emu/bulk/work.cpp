@@ -4,7 +4,7 @@
 
 #include "emu/bulk/work.h"
 #include "emu/parallel.h"
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 
 namespace softamp::emu {
 namespace {

@@ -6,7 +6,7 @@
 #include "emu/bulk/reference.h"
 #include "emu/parallel.h"
 #include "emu/stop_check.h"
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 
 namespace softamp::emu {
 namespace {

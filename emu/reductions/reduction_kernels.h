@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "softamp/names/dtype.h"
 #include "softamp/numerics/semantics.h"
 #include "softamp/tensor/bulk.h"
-#include "softamp/tensor/dtype.h"
 
 #include "emu/bulk/instruction_set.h"
 

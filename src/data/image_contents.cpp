@@ -1,5 +1,5 @@
 #include "softamp/data/images.h"
-#include "softamp/graph/trace.h"
+#include "softamp/files/hash_text.h"
 
 namespace softamp {
 

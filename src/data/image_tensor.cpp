@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "softamp/data/images.h"
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 
 namespace softamp {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "src/data/archive.h"
 #include "src/data/npy_header.h"
+#include "src/data/npy_types.h"
 #include "src/data/told_as.h"
 #include "src/files/known_file.h"
 #include "src/files/output_file.h"
-#include "src/graph/nearest_name.h"
-#include "src/tensor/npy_types.h"
+#include "src/text/nearest_name.h"
 
 namespace softamp::npz {
 namespace {

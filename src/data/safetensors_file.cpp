@@ -8,7 +8,7 @@
 #include "src/data/told_as.h"
 #include "src/files/output_file.h"
 #include "src/files/regular_file.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
 
 namespace softamp::safetensors {
 namespace {

@@ -5,8 +5,8 @@
 #include "softamp/data/npy.h"
 #include "src/data/npy_header.h"
 #include "src/data/safetensors_layout.h"
-#include "src/report/json_places.h"
-#include "src/report/read_json.h"
+#include "src/text/json_places.h"
+#include "src/text/read_json.h"
 
 namespace softamp::safetensors {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "softamp/data/npy.h"
 #include "src/data/npy_header.h"
-#include "src/files/utf8.h"
+#include "src/text/utf8.h"
 
 namespace softamp::safetensors {
 namespace {

@@ -10,17 +10,17 @@
 #include <stdexcept>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/engine/hardware_order.h"
 #include "softamp/engine/program.h"
 #include "softamp/engine/settings.h"
 #include "softamp/engine/tensors.h"
+#include "softamp/findings/exception.h"
+#include "softamp/findings/tensor_text.h"
 #include "softamp/graph/operation.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/names.h"
-#include "softamp/report/tensor_text.h"
-#include "src/files/machine_memory.h"
-#include "src/files/printable.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
+#include "src/machine/machine_memory.h"
+#include "src/text/printable.h"
 
 namespace softamp::engine {
 namespace {

@@ -1,7 +1,7 @@
 #include "softamp/engine/quantization_node.h"
 
 #include "softamp/graph/operation.h"
-#include "softamp/report/block_format_names.h"
+#include "softamp/names/block_format_names.h"
 
 namespace softamp::engine {
 

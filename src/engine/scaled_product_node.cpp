@@ -1,7 +1,7 @@
 #include "softamp/engine/scaled_product_node.h"
 
 #include "softamp/engine/product_rules.h"
-#include "softamp/report/block_format_names.h"
+#include "softamp/names/block_format_names.h"
 
 namespace softamp::engine {
 namespace {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 #include "src/exchange/peer_watch.h"
 
 namespace softamp {

@@ -19,7 +19,7 @@
 #include <system_error>
 #include <thread>
 
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 #include "softamp/train/exchange.h"
 #include "src/exchange/peer_socket.h"
 #include "src/exchange/quiet_thread.h"

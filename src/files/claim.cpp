@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 namespace softamp::files {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "src/files/place.h"
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 namespace softamp::files {
 namespace {

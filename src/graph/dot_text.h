@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_detail {
 

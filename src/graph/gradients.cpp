@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "src/files/printable.h"
 #include "src/graph/gradient_context.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -4,9 +4,9 @@
 #include <bit>
 #include <charconv>
 
-#include "src/files/printable.h"
 #include "src/graph/name_hash.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "softamp/report/names.h"
-#include "src/files/printable.h"
-#include "src/report/edit_distance.h"
+#include "softamp/names/names.h"
+#include "src/text/edit_distance.h"
 #include "src/text/lower_case.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -1,9 +1,9 @@
 // IpuConfig as JSON: the tree of its attributes.
 #include <nlohmann/json.hpp>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/ipu_config.h"
-#include "src/report/read_json.h"
+#include "softamp/machine/float_environment.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

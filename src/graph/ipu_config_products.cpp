@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/decimal.h"
-#include "softamp/report/names.h"
 #include "src/text/joined.h"
 
 namespace softamp {

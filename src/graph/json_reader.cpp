@@ -5,16 +5,16 @@
 #include <system_error>
 #include <unordered_map>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "softamp/machine/float_environment.h"
 #include "src/files/input_file.h"
-#include "src/files/machine_memory.h"
-#include "src/files/printable.h"
 #include "src/graph/json_tensor.h"
-#include "src/graph/nearest_name.h"
 #include "src/graph/node_check.h"
-#include "src/report/newer_file.h"
-#include "src/report/read_json.h"
+#include "src/machine/machine_memory.h"
+#include "src/text/nearest_name.h"
+#include "src/text/newer_file.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "softamp/data/npy.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
-#include "src/files/printable.h"
 #include "src/graph/base64.h"
-#include "src/report/read_json.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp::graph_detail {
 namespace {

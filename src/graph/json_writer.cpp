@@ -1,6 +1,6 @@
 // Graph JSON out.
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "softamp/machine/float_environment.h"
 #include "src/graph/json_tensor.h"
 
 namespace softamp {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "softamp/engine/float_environment.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
+#include "softamp/machine/float_environment.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_detail {
 namespace {

@@ -3,10 +3,10 @@
 #include <unordered_map>
 
 #include "softamp/graph/operation.h"
-#include "softamp/report/number_text.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
+#include "softamp/numbers/number_text.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

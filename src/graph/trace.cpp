@@ -8,13 +8,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
 #include "softamp/numerics/version.h"
-#include "softamp/report/names.h"
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
-#include "src/report/newer_file.h"
-#include "src/report/read_json.h"
+#include "src/text/newer_file.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

@@ -1,5 +1,5 @@
-// Compiled instead of src/graph/hash_text.cpp if xxHash is missing.
-#include "softamp/graph/trace.h"
+// Compiled instead of src/files/hash_text.cpp if xxHash is missing.
+#include "softamp/files/hash_text.h"
 #include "src/minimal/xxh3.h"
 #include "src/text/hexadecimal.h"
 

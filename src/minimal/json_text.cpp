@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <string_view>
 
-#include "src/files/utf8.h"
 #include "src/minimal/double_text.h"
 #include "src/minimal/json_value.h"
+#include "src/text/utf8.h"
 
 namespace softamp::minimal {
 

@@ -1,5 +1,5 @@
-// Compiled instead of src/report/numbers/number_text_decimal.cpp if Boost is missing.
-#include "softamp/engine/float_environment.h"
+// Compiled instead of src/numbers/number_text_decimal.cpp if Boost is missing.
+#include "softamp/machine/float_environment.h"
 #include "src/minimal/shortest_decimal.h"
 
 namespace softamp {

@@ -1,6 +1,6 @@
-// JSON texts (RFC 8259), for a build without nlohmann's library: compiled instead of src/report/read_json.cpp, with the
+// JSON texts (RFC 8259), for a build without nlohmann's library: compiled instead of src/text/read_json.cpp, with the
 // same limits and the same values. Its words for what is no JSON are its own.
-#include "src/report/read_json.h"
+#include "src/text/read_json.h"
 
 #include <charconv>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
-#include "src/files/utf8.h"
-#include "src/report/json_tree.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
+#include "src/text/json_tree.h"
+#include "src/text/utf8.h"
 
 namespace softamp {
 namespace {

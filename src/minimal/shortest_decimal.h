@@ -6,8 +6,8 @@
 #include <charconv>
 #include <string>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/decimal.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp::minimal {
 

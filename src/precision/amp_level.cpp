@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/precision/layers/layer_kind.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

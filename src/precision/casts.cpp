@@ -11,10 +11,10 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "src/files/printable.h"
 #include "src/precision/counted_casts.h"
 #include "src/precision/layers/layer_kind.h"
 #include "src/precision/tensorflow/device_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

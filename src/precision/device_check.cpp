@@ -1,6 +1,6 @@
 #include "src/precision/device_check.h"
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::precision_detail {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "src/files/printable.h"
-#include "src/report/json_places.h"
-#include "src/report/read_json.h"
+#include "src/text/json_places.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp::precision_detail {
 namespace {

@@ -6,7 +6,7 @@
 #include "softamp/graph/operation.h"
 #include "softamp/precision/recipe.h"
 #include "src/precision/tensorflow/op_signatures.h"
-#include "src/report/edit_distance.h"
+#include "src/text/edit_distance.h"
 #include "src/text/lower_case.h"
 
 namespace softamp::precision_detail {

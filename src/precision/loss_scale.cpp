@@ -4,8 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 
 namespace softamp {
 namespace {

@@ -1,7 +1,7 @@
 // LossScaleOptions as JSON.
 #include <nlohmann/json.hpp>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/precision/loss_scale.h"
 
 namespace softamp {

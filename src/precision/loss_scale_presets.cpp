@@ -5,13 +5,13 @@
 // GradScaler; apex's amp.
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/precision/loss_scale.h"
-#include "softamp/report/number_text.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/text/joined.h"
 #include "src/text/lower_case.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

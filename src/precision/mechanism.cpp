@@ -5,9 +5,9 @@
 #include <array>
 #include <stdexcept>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

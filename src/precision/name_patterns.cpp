@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 namespace softamp::precision_detail {
 namespace {

@@ -4,8 +4,8 @@
 #include <ostream>
 #include <stdexcept>
 
-#include "src/files/printable.h"
-#include "src/report/read_json.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

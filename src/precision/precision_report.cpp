@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
+#include "src/numbers/decimal_text.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
-#include "src/report/numbers/decimal_text.h"
 #include "src/text/columns.h"
 
 namespace softamp {

@@ -9,10 +9,10 @@
 
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/read_json.h"
 #include "src/text/lower_case.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

@@ -9,10 +9,10 @@
 #include <unordered_map>
 
 #include "softamp/precision/recipe.h"
-#include "src/files/printable.h"
-#include "src/files/shortened_list.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/name_patterns.h"
+#include "src/text/printable.h"
+#include "src/text/shortened_list.h"
 
 namespace softamp {
 namespace {

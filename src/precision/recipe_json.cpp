@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include "softamp/precision/recipe.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/precision/json_tokens.h"
 #include "src/precision/known_operations.h"
 #include "src/precision/name_patterns.h"
-#include "src/report/read_json.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

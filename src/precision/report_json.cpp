@@ -1,11 +1,11 @@
 // PrecisionReport::json: one object, a line for each unit and cast. Text that is not UTF-8 becomes U+FFFD, so that
 // every reader takes it.
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/precision/precision_report.h"
+#include "src/numbers/decimal_text.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
-#include "src/report/numbers/decimal_text.h"
 
 namespace softamp {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "src/files/printable.h"
-#include "src/files/utf8.h"
 #include "src/text/columns.h"
+#include "src/text/printable.h"
+#include "src/text/utf8.h"
 
 namespace softamp {
 

@@ -2,7 +2,7 @@
 
 #include "src/program/usage.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 #include <algorithm>
 #include <iostream>

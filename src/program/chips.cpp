@@ -1,7 +1,7 @@
 // softamp chips: the chips that round stochastically, side by side, and tensor cores.
 #include "src/program/chips_report.h"
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,8 @@
 #include "src/program/chips_report.h"
 #include "src/text/columns.h"
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,13 +1,13 @@
 #include "src/program/chips_report.h"
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 
 #include <nlohmann/json.hpp>
 
 #include <ostream>
 
-#include "src/report/csv_cell.h"
 #include "src/text/columns.h"
+#include "src/text/csv_cell.h"
 
 namespace softamp::program {
 namespace {

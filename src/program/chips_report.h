@@ -3,7 +3,7 @@
 
 #include "src/program/options.h"
 
-#include "softamp/report/chip_table.h"
+#include "softamp/chips/chip_table.h"
 
 #include <iosfwd>
 #include <string>

@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "softamp/report/number_text.h"
-#include "softamp/report/tensor_core_table.h"
+#include "softamp/chips/tensor_core_table.h"
+#include "softamp/numbers/number_text.h"
 #include "src/program/chips_report.h"
 #include "src/text/columns.h"
 

@@ -2,10 +2,10 @@
 #include "src/program/options.h"
 #include "src/program/program.h"
 
+#include "softamp/findings/tensor_text.h"
 #include "softamp/graph/trace.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/tensor_text.h"
-#include "src/tensor/npy_types.h"
+#include "softamp/numbers/number_text.h"
+#include "src/data/npy_types.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,8 +1,8 @@
 #include "src/program/format_choice.h"
 
-#include "softamp/report/block_format_names.h"
+#include "softamp/names/block_format_names.h"
+#include "src/numbers/dyadic.h"
 #include "src/program/usage.h"
-#include "src/report/numbers/dyadic.h"
 #include "src/text/lower_case.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ const std::vector<std::string>& block_words() {
   static const std::vector<std::string> words = [] {
     std::vector<std::string> all;
     for (const NamedBlockFormat& f : named_block_formats())
-      if (f.format.family != bulk::BlockFamily::kPlain) all.insert(all.end(), f.names.begin(), f.names.end());
+      if (f.format.family != block::BlockFamily::kPlain) all.insert(all.end(), f.names.begin(), f.names.end());
     return all;
   }();
   return words;
@@ -50,7 +50,7 @@ std::vector<std::string> all_names() {
   for (const NamedFormat& f : named_formats()) add(f.names);
   for (const char* other : kOthers) all.emplace_back(other);
   for (const NamedBlockFormat& f : named_block_formats())
-    if (f.format.family != bulk::BlockFamily::kPlain) all.push_back(f.names.front());
+    if (f.format.family != block::BlockFamily::kPlain) all.push_back(f.names.front());
   return all;
 }
 
@@ -87,7 +87,7 @@ Words words_of_format_choice() {
   Words words = names_of_all<FloatFormat>();
   for (const char* other : kOthers) words.emplace_back(other);
   for (const NamedBlockFormat& f : named_block_formats())
-    if (f.format.family != bulk::BlockFamily::kPlain) words.push_back(f.names.front());
+    if (f.format.family != block::BlockFamily::kPlain) words.push_back(f.names.front());
   return words;
 }
 

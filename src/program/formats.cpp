@@ -1,14 +1,14 @@
 // softamp formats: the table of formats and their limits, all derived from FloatFormat and FixedFormat.
 #include "src/program/options.h"
 
+#include "src/numbers/decimal_text.h"
 #include "src/program/format_choice.h"
-#include "src/report/numbers/decimal_text.h"
 #include "src/text/columns.h"
 #include "src/text/joined.h"
 
+#include "softamp/names/block_format_names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/round.h"
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/number_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -96,10 +96,10 @@ std::vector<std::string> table_row(const NamedFormat& named) {
 
 constexpr const char* kP3109Examples[] = {"Binary8p4se", "Binary8p3se", "Binary6p3sf", "Binary4p2sf", "Binary8p1uf"};
 
-bool has_block_scale(const NamedBlockFormat& f) { return f.format.family != bulk::BlockFamily::kPlain; }
+bool has_block_scale(const NamedBlockFormat& f) { return f.format.family != block::BlockFamily::kPlain; }
 
 Json block_format_json(const NamedBlockFormat& named) {
-  const bulk::BlockFormat& f = named.format;
+  const block::BlockFormat& f = named.format;
   Json json;
   json["name"] = named.names.front();
   json["other_names"] = std::vector<std::string>(named.names.begin() + 1, named.names.end());

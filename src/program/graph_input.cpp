@@ -4,9 +4,9 @@
 #include <set>
 
 #include "src/files/known_file.h"
-#include "src/files/printable.h"
-#include "src/files/shortened_list.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/shortened_list.h"
 
 namespace softamp::program {
 namespace {

@@ -1,15 +1,15 @@
 // softamp: reads the command line, runs one verb, and turns errors into exit codes.
-#include "src/files/printable_stream.h"
 #include "src/program/description/version.h"
 #include "src/program/program.h"
 #include "src/program/ranks/ranks_here.h"
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
+#include "src/text/printable_stream.h"
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/interrupt.h"
-#include "softamp/report/names.h"
-#include "src/report/reason.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/machine/interrupt.h"
+#include "softamp/names/names.h"
+#include "src/text/reason.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 
 #include <iostream>
 
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 namespace softamp::program {
 

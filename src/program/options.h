@@ -4,9 +4,9 @@
 #include "src/program/description/words.h"
 #include "src/program/program.h"
 
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
-#include "src/report/rounding_choice.h"
+#include "softamp/chips/chip_table.h"
+#include "softamp/names/names.h"
+#include "src/arithmetic/rounding_choice.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -2,11 +2,11 @@
 #include "src/program/program.h"
 #include "src/program/unit_script.h"
 
-#include "softamp/report/exception.h"
-#include "softamp/report/registers.h"
+#include "softamp/findings/exception.h"
+#include "softamp/findings/registers.h"
 #include "src/files/input_file.h"
-#include "src/files/machine_memory.h"
-#include "src/report/read_json.h"
+#include "src/machine/machine_memory.h"
+#include "src/text/read_json.h"
 
 #include <nlohmann/json.hpp>
 

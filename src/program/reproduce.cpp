@@ -2,13 +2,13 @@
 #include "src/program/reproduce_all.h"
 
 #include "softamp/data/images.h"
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 
 #include <nlohmann/json.hpp>
 
 #include <iostream>
 
-#include "src/report/progress.h"
+#include "src/machine/progress.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
 #include "src/text/columns.h"

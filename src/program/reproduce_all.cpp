@@ -1,7 +1,7 @@
 #include "src/program/reproduce_all.h"
 
 #include "softamp/data/images.h"
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@
 #include "src/files/output_file.h"
 #include "src/files/regular_file.h"
 #include "src/files/run_files.h"
-#include "src/report/progress.h"
+#include "src/machine/progress.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
 #include "src/reproduce/page.h"

@@ -6,20 +6,20 @@
 #include "src/program/program.h"
 #include "src/program/run_options.h"
 
+#include "softamp/findings/exception.h"
+#include "softamp/findings/tensor_text.h"
 #include "softamp/graph/executor.h"
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/graph_text.h"
 #include "softamp/graph/trace.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/interrupt.h"
-#include "softamp/report/names.h"
-#include "softamp/report/tensor_text.h"
+#include "softamp/machine/interrupt.h"
+#include "softamp/names/names.h"
 #include "src/data/npz_tensors.h"
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
 #include "src/files/run_files.h"
-#include "src/report/progress.h"
-#include "src/report/read_json.h"
+#include "src/machine/progress.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 #include <nlohmann/json.hpp>
 

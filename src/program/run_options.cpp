@@ -3,8 +3,8 @@
 #include "src/files/input_file.h"
 #include "src/program/backend_option.h"
 #include "src/program/options.h"
-#include "src/report/comma_list.h"
-#include "src/report/read_json.h"
+#include "src/text/comma_list.h"
+#include "src/text/read_json.h"
 
 #include <nlohmann/json.hpp>
 

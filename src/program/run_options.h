@@ -3,8 +3,8 @@
 
 #include "src/program/program.h"
 
+#include "softamp/chips/chip_table.h"
 #include "softamp/graph/executor.h"
-#include "softamp/report/chip_table.h"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 #include "src/program/unit_script.h"
 
-#include "softamp/report/number_text.h"
-#include "softamp/report/registers.h"
+#include "softamp/findings/registers.h"
+#include "softamp/numbers/number_text.h"
 
 #include <algorithm>
 #include <sstream>

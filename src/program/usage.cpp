@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::program {
 

@@ -1,7 +1,7 @@
 // add, sub, mul, div, fma and sqrt of arrays of codes: fp16 by the bulk operations, other formats element by element.
+#include "softamp/findings/exception.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/exception.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"

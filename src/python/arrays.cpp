@@ -5,8 +5,8 @@
 
 #include <nanobind/ndarray.h>
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/names.h"
 #include "src/python/calls.h"
 #include "src/python/dtypes.h"
 #include "src/text/joined.h"

@@ -1,7 +1,7 @@
 // quantize, dequantize and fake_quantize: arrays in blocks of small elements with scales.
 #include <limits>
 
-#include "softamp/report/block_format_names.h"
+#include "softamp/names/block_format_names.h"
 #include "softamp/tensor/block_bulk.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
@@ -13,7 +13,7 @@
 namespace softamp::python {
 namespace {
 
-bulk::BlockFormat block_format_from(nb::handle text) { return named(text, "format", parse_block_format); }
+block::BlockFormat block_format_from(nb::handle text) { return named(text, "format", parse_block_format); }
 
 /// Which blocks an array has: one to a scale.
 struct Blocks {
@@ -26,7 +26,7 @@ int64_t parts(uint64_t whole_length, int size) {
   return static_cast<int64_t>((whole_length + static_cast<uint64_t>(size) - 1) / static_cast<uint64_t>(size));
 }
 
-Blocks blocks_of(const std::vector<int64_t>& shape, int axis, const bulk::BlockFormat& f) {
+Blocks blocks_of(const std::vector<int64_t>& shape, int axis, const block::BlockFormat& f) {
   const auto rank = static_cast<int>(shape.size());
   if (rank == 0 && f.rows != 0) throw nb::value_error("x: has no axes; expected one along which blocks lie");
   if (rank > 0 && (axis < -rank || axis >= rank))
@@ -61,11 +61,11 @@ Addresses addresses_from(nb::tuple how, nb::tuple where, size_t size) {
   return Addresses(where, rounding, kFp32, size);
 }
 
-const char* scale_dtype(const bulk::BlockFormat& f) { return f.scale_bytes() == 4 ? "float32" : "uint8"; }
+const char* scale_dtype(const block::BlockFormat& f) { return f.scale_bytes() == 4 ? "float32" : "uint8"; }
 
 /// Of scales of a byte: e4m3 of NVFP4. Of MX it is E8M0, which no array has as its own here: uint8 alone has those.
-FloatFormat scale_format(const bulk::BlockFormat& f) {
-  return f.family == bulk::BlockFamily::kNvfp4 ? kE4m3 : kBinary64;
+FloatFormat scale_format(const block::BlockFormat& f) {
+  return f.family == block::BlockFamily::kNvfp4 ? kE4m3 : kBinary64;
 }
 
 uint32_t amax_code(nb::handle amax) {
@@ -91,7 +91,7 @@ std::span<const float> floats_of(const Array& x, std::vector<float>& made) {
 }
 
 nb::object quantize(nb::handle x, nb::handle format, nb::handle axis, nb::handle amax, nb::tuple how, nb::tuple where) {
-  const bulk::BlockFormat f = block_format_from(format);
+  const block::BlockFormat f = block_format_from(format);
   const Array in(x, "x");
   std::vector<float> made;
   const std::span<const float> numbers = floats_of(in, made);
@@ -116,7 +116,7 @@ nb::object quantize(nb::handle x, nb::handle format, nb::handle axis, nb::handle
 
 nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, nb::handle axis, nb::handle amax,
                       nb::handle threads) {
-  const bulk::BlockFormat f = block_format_from(format);
+  const block::BlockFormat f = block_format_from(format);
   const Array from_codes(codes, "codes"), from_scales(scales, "scales");
   const auto holds = [](const Array& a, const FloatFormat& own) {
     return a.elements() == Elements::kUint8 || (a.elements() == Elements::kCodes && a.format() == own);
@@ -156,7 +156,7 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, nb
 
 nb::object fake_quantize(nb::handle x, nb::handle format, nb::handle axis, nb::tuple how, nb::tuple where,
                          nb::handle out) {
-  const bulk::BlockFormat f = block_format_from(format);
+  const block::BlockFormat f = block_format_from(format);
   const Array in(x, "x");
   std::vector<float> made;
   const std::span<const float> numbers = floats_of(in, made);
@@ -180,7 +180,7 @@ void bind_blocks(nb::module_& m) {
   m.def(
       "block_shape",
       [](nb::handle format) {
-        const bulk::BlockFormat f = block_format_from(format);
+        const block::BlockFormat f = block_format_from(format);
         return nb::make_tuple(f.rows, f.size);
       },
       nb::arg("format").none());

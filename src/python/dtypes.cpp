@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/python/calls.h"
 #include "src/python/errors.h"
 #include "src/python/format_class.h"

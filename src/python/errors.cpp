@@ -4,12 +4,12 @@
 #include <exception>
 #include <limits>
 
+#include "softamp/findings/exception.h"
 #include "softamp/graph/executor.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
-#include "src/files/printable.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "src/python/calls.h"
+#include "src/text/printable.h"
 
 namespace softamp::python {
 namespace {

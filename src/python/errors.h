@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "softamp/report/number_text.h"
-#include "src/files/printable.h"
+#include "softamp/numbers/number_text.h"
+#include "src/text/printable.h"
 
 namespace softamp::python {
 

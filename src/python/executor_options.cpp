@@ -4,7 +4,7 @@
 #include <limits>
 #include <map>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/python/errors.h"
 #include "src/python/rounding.h"
 

@@ -1,7 +1,7 @@
 // softamp.reproduce: the published experiments.
 #include <limits>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"

@@ -1,8 +1,8 @@
 // softamp.Format and softamp.Chip: formats and chips as objects, with their limits.
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
+#include "softamp/chips/chip_table.h"
+#include "softamp/names/block_format_names.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"

@@ -4,7 +4,7 @@
 
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/graph_text.h"
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/executor_options.h"

@@ -1,8 +1,8 @@
 // softamp.inspect: a number taken apart.
+#include "src/inspection/inspection.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/rounding.h"
-#include "src/report/inspection/inspection.h"
 
 namespace softamp::python {
 namespace {

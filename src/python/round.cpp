@@ -3,10 +3,10 @@
 
 #include <chrono>
 
+#include "softamp/chips/chip_table.h"
+#include "softamp/findings/exception.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/chip_table.h"
-#include "softamp/report/exception.h"
 #include "softamp/tensor/device_round.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"

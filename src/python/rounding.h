@@ -7,8 +7,8 @@
 #include "softamp/numerics/behaviour.h"
 #include "softamp/numerics/chips.h"
 #include "softamp/tensor/bulk.h"
+#include "src/arithmetic/rounding_choice.h"
 #include "src/python/arrays.h"
-#include "src/report/rounding_choice.h"
 
 namespace softamp::python {
 

@@ -1,7 +1,7 @@
 // softamp.Status: the flags that a call raised.
 #include "softamp/numerics/status.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/flags.h"

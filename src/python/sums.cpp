@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "softamp/numerics/convert.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
@@ -11,7 +11,7 @@
 #include "src/python/gil.h"
 #include "src/python/interrupt.h"
 #include "src/python/rounding.h"
-#include "src/report/sums/array_sums.h"
+#include "src/sums/array_sums.h"
 
 namespace softamp::python {
 namespace {

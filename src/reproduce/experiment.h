@@ -15,7 +15,7 @@
 
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 
 namespace softamp::reproduce {
 

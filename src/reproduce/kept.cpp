@@ -6,12 +6,12 @@
 #include <set>
 #include <stdexcept>
 
+#include "src/files/checked_json.h"
 #include "src/files/output_file.h"
 #include "src/files/regular_file.h"
-#include "src/report/checked_json.h"
-#include "src/report/read_json.h"
-#include "src/report/reason.h"
 #include "src/reproduce/outcome_csv.h"
+#include "src/text/read_json.h"
+#include "src/text/reason.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -1,6 +1,6 @@
 #include "src/reproduce/outcome_csv.h"
 
-#include "src/report/csv_cell.h"
+#include "src/text/csv_cell.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "src/files/printable.h"
-#include "src/report/newer_file.h"
-#include "src/report/read_json.h"
-#include "src/report/reason.h"
+#include "src/text/newer_file.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
+#include "src/text/reason.h"
 
 namespace softamp::reproduce {
 namespace {

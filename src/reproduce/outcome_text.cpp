@@ -1,7 +1,7 @@
 #include "src/reproduce/outcome_text.h"
 
-#include "softamp/report/number_text.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/numbers/number_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/columns.h"
 
 #include <sstream>

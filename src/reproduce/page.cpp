@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/report/pictures/html_page.h"
+#include "src/pictures/html_page.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_text.h"
 

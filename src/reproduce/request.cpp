@@ -1,13 +1,13 @@
 #include "src/reproduce/request.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
 #include "src/data/image_classes.h"
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -1,6 +1,6 @@
 #include "src/reproduce/shelf.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 namespace softamp::reproduce {
 

@@ -1,7 +1,7 @@
 #include "src/reproduce/survey.h"
 
-#include "softamp/report/names.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/names/names.h"
+#include "src/numbers/decimal_text.h"
 
 #include <algorithm>
 #include <cmath>

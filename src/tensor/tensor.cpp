@@ -9,8 +9,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/replicas/step_agreement.h"
 

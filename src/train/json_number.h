@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "softamp/train/training_run.h"
-#include "src/report/read_json.h"
+#include "src/text/read_json.h"
 
 namespace softamp::train_detail {
 

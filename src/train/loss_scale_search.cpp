@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "softamp/data/sampler.h"
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/numerics/status.h"
 #include "softamp/precision/loss_scale.h"
 #include "src/train/run/run_data.h"

@@ -2,8 +2,8 @@
 #include <stdexcept>
 
 #include "softamp/train/models.h"
-#include "src/files/printable.h"
 #include "src/text/joined.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

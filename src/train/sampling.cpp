@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/math_double.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
 #include "softamp/numerics/status.h"
-#include "softamp/report/names.h"
 #include "softamp/train/trainer.h"
 #include "src/train/json_number.h"
 

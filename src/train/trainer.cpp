@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/trace.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/numerics/random.h"
 #include "softamp/train/exchange.h"
 #include "src/train/replicas/exchange_calls.h"

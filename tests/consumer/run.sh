@@ -39,7 +39,7 @@ check() {
     "$dir/assertions" >"$dir.assertions" && { echo "consumer: $name: a test that must fail passes"; exit 1; }
     grep -q "1 FAILED TEST" "$dir.assertions" &&
       grep -q "is not 1.0000002f within 1 ulp: 1 of 1 elements differ, the first at \[\]: 0x3f800000 (1), expected 0x3f800002 (1.0000002); ulps: 2 x 1" "$dir.assertions" ||
-      { cat "$dir.assertions"; echo "consumer: $name: softamp/report/gtest.h does not say that"; exit 1; }
+      { cat "$dir.assertions"; echo "consumer: $name: softamp/findings/gtest.h does not say that"; exit 1; }
   fi
   echo "consumer: $name: equal digests"
 }

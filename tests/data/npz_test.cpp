@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "src/data/archive.h"
-#include "src/tensor/npy_types.h"
+#include "src/data/npy_types.h"
 #include "tests/data/file_bytes.h"
 #include "tests/refusal.h"
 

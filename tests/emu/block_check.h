@@ -11,8 +11,8 @@
 
 namespace softamp::test {
 
-using bulk::BlockFamily;
-using bulk::BlockFormat;
+using block::BlockFamily;
+using block::BlockFormat;
 using bulk::BlockLayout;
 
 inline const block::Element kBlockElements[] = {block::Element(kE4m3), block::Element(kE5m2), block::Element(kE3m2),

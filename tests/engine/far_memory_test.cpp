@@ -8,7 +8,7 @@
 
 #include "emu/op_kernel.h"
 #include "softamp/engine/graph_executor.h"
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 #include "tests/graph/executor_check.h"
 #include "tests/graph/random_graph.h"
 

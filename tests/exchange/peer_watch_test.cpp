@@ -15,7 +15,7 @@
 #include <functional>
 #include <thread>
 
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 #include "src/exchange/peer_socket.h"
 
 namespace softamp {

@@ -13,7 +13,7 @@
 namespace {
 
 using namespace softamp;
-using bulk::BlockFormat;
+using block::BlockFormat;
 
 constexpr size_t kBlock = size_t{1} << 16;
 
@@ -72,9 +72,11 @@ void expect(Buffers& w, const BlockFormat& f, uint32_t amax, size_t b, size_t si
   const block::Nvfp4Tensor tensor = block::nvfp4_tensor(amax, f.nvfp4);
   uint32_t scale = 0;
   switch (f.family) {
-    case bulk::BlockFamily::kMx: scale = block::mx_quantize(f.element, x, n, codes, f.mx).scale; break;
-    case bulk::BlockFamily::kNvfp4: scale = block::nvfp4_quantize(tensor, x, n, codes, f.nvfp4).scale; break;
-    case bulk::BlockFamily::kFp8: scale = block::fp8_quantize(f.element.format, x, n, codes, f.fp8).scale.decode; break;
+    case block::BlockFamily::kMx: scale = block::mx_quantize(f.element, x, n, codes, f.mx).scale; break;
+    case block::BlockFamily::kNvfp4: scale = block::nvfp4_quantize(tensor, x, n, codes, f.nvfp4).scale; break;
+    case block::BlockFamily::kFp8:
+      scale = block::fp8_quantize(f.element.format, x, n, codes, f.fp8).scale.decode;
+      break;
     default:
       for (size_t i = 0; i < size; ++i)
         codes[i] =
@@ -84,11 +86,11 @@ void expect(Buffers& w, const BlockFormat& f, uint32_t amax, size_t b, size_t si
   for (size_t i = 0; i < size; ++i) {
     uint32_t v;
     switch (f.family) {
-      case bulk::BlockFamily::kMx: v = block::mx_value(f.element, scale, codes[i]); break;
-      case bulk::BlockFamily::kNvfp4:
+      case block::BlockFamily::kMx: v = block::mx_value(f.element, scale, codes[i]); break;
+      case block::BlockFamily::kNvfp4:
         v = block::nvfp4_value(block::nvfp4_decode_factor(tensor, scale, f.nvfp4), codes[i]);
         break;
-      case bulk::BlockFamily::kFp8: v = block::fp8_value(f.element.format, scale, codes[i]); break;
+      case block::BlockFamily::kFp8: v = block::fp8_value(f.element.format, scale, codes[i]); break;
       default: v = block::mx_value(f.element, e8m0::kOne, codes[i]);
     }
     w.values[b * size + i] = __builtin_bit_cast(float, v);

@@ -1,5 +1,5 @@
 // How much memory there is: the least of what machine, control groups and limits give, each of them in its turn.
-#include "src/files/machine_memory.h"
+#include "src/machine/machine_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "src/files/printable_stream.h"
+#include "src/text/printable_stream.h"
 
 namespace softamp::files {
 namespace {

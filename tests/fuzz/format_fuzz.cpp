@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "softamp/report/block_format_names.h"
+#include "softamp/names/block_format_names.h"
 #include "src/program/format_choice.h"
 #include "src/program/usage.h"
 #include "tests/fuzz/require.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "src/report/read_json.h"
+#include "src/text/read_json.h"
 #include "tests/fuzz/json_mutator.h"
 #include "tests/fuzz/require.h"
 

@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "src/report/read_json.h"
 #include "src/reproduce/outcome_json.h"
+#include "src/text/read_json.h"
 #include "tests/fuzz/json_mutator.h"
 #include "tests/fuzz/require.h"
 

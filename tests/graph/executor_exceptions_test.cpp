@@ -1,7 +1,7 @@
 // Enabled exceptions stop a program with a report that says where; status without them is there on request.
 #include "tests/graph/executor_check.h"
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 
 #include <gtest/gtest.h>
 

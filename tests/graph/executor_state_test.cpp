@@ -1,7 +1,7 @@
 // What an executor keeps between runs: variables, steps, streams of random bits.
 #include "tests/graph/executor_check.h"
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "softamp/graph/graph_json.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/sums/running_sum.h"
 #include "tests/graph/executor_check.h"
 
 namespace softamp::test {

@@ -2,7 +2,7 @@
 // values are written out by hand.
 #include "tests/graph/executor_check.h"
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 
 #include <gtest/gtest.h>
 

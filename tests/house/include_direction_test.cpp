@@ -10,7 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using softamp::house::faults_of;
+using softamp::house::rooms;
 using softamp::house::wrong_arrow;
+using softamp::house::wrong_order;
 using softamp::house::wrong_outside_header;
 
 const fs::path kRoot = SOFTAMP_SOURCE_DIR;
@@ -18,6 +20,12 @@ const fs::path kRoot = SOFTAMP_SOURCE_DIR;
 // tests: N381, N387
 TEST(IncludeDirection, HoldsInTheTree) {
   for (const std::string& fault : faults_of(kRoot)) ADD_FAILURE() << fault;
+}
+
+TEST(IncludeDirection, RoomsStandOnRoomsBeforeThem) {
+  for (const std::string& fault : wrong_order(rooms())) ADD_FAILURE() << fault;
+  EXPECT_EQ(wrong_order({{"cellar", {"cellar/"}, {"roof"}}, {"roof", {"roof/"}, {"cellar"}}}),
+            std::vector<std::string>{"cellar: stands on roof, which does not come before it"});
 }
 
 TEST(IncludeDirection, KnowsEachArrow) {
@@ -29,14 +37,16 @@ TEST(IncludeDirection, KnowsEachArrow) {
   const Case cases[] = {
       {"include/softamp/numerics/round.h", "include/softamp/numerics/format.h", true},
       {"include/softamp/numerics/round.h", "include/softamp/tensor/bulk.h", false},
+      {"include/softamp/numerics/round.h", "include/softamp/numerics/block/scale.h", false},
+      {"include/softamp/numerics/block/scale.h", "include/softamp/numerics/round.h", true},
       {"include/softamp/numerics/round.h", "include/softamp/kernel/round.h", false},
       {"include/softamp/kernel/round.h", "include/softamp/numerics/round.h", true},
       {"include/softamp/kernel/round.h", "include/softamp/tensor/bulk.h", false},
       {"include/softamp/tensor/bulk.h", "include/softamp/numerics/round.h", true},
-      {"include/softamp/tensor/bulk.h", "include/softamp/report/names.h", false},
+      {"include/softamp/names/names.h", "include/softamp/tensor/bulk.h", false},
       {"include/softamp/tensor/bulk.h", "emu/bulk.h", false},
-      {"include/softamp/report/names.h", "src/report/words.h", false},
-      {"include/softamp/softamp.h", "include/softamp/report/names.h", true},
+      {"include/softamp/names/names.h", "src/names/name_rows.h", false},
+      {"include/softamp/softamp.h", "include/softamp/names/names.h", true},
       {"include/softamp/softamp.h", "include/softamp/kernel/round.h", false},
       {"include/softamp/softamp.h", "include/softamp/engine/engine.h", false},
       {"include/softamp/engine/engine.h", "include/softamp/kernel/round.h", true},
@@ -51,13 +61,16 @@ TEST(IncludeDirection, KnowsEachArrow) {
       {"src/data/npy.cpp", "emu/bulk.h", false},
       {"src/data/npy.cpp", "src/program/program.h", false},
       {"src/program/sum/sum.cpp", "src/program/program.h", true},
-      {"src/report/pictures/plot.cpp", "src/files/output_file.h", true},
-      {"src/files/output_file.cpp", "src/report/names.h", false},
-      {"src/files/output_file.cpp", "include/softamp/report/names.h", false},
+      {"src/pictures/plot.cpp", "src/files/output_file.h", true},
+      {"src/files/output_file.cpp", "src/text/printable.h", true},
+      {"src/text/printable.cpp", "src/files/output_file.h", false},
+      {"src/data/npz.cpp", "include/softamp/graph/trace.h", false},
+      {"src/graph/trace.cpp", "include/softamp/engine/settings.h", false},
+      {"src/files/output_file.cpp", "include/softamp/names/names.h", false},
       {"src/program/sum/sum.cpp", "tests/oracle/exact.h", false},
       {"src/python/experiments.cpp", "src/reproduce/experiment.h", true},
       {"src/python/inspect.cpp", "src/program/program.h", false},
-      {"src/report/names.cpp", "src/python/arrays.h", false},
+      {"src/names/names.cpp", "src/python/arrays.h", false},
       {"src/program/sum/sum.cpp", "src/python/arrays.h", false},
       {"emu/softmax/softmax.cpp", "emu/reductions/reduction_results.h", true},
       {"emu/softmax/softmax.cpp", "emu/parallel.h", true},
@@ -116,10 +129,12 @@ TEST(IncludeDirection, SeesPlantedFaults) {
   const std::set<std::string> faults(found.begin(), found.end());
   fs::remove_all(root);
   const std::set<std::string> planted = {
-      "include/softamp/numerics/bad.h: may not include include/softamp/tensor/bulk.h",
-      "include/softamp/numerics/angled.h: may not include include/softamp/tensor/bulk.h",
-      "src/data/bad.cpp: may not include emu/bulk.h",
-      "emu/bulk.h: may not include src/data/private.h",
+      "include/softamp/numerics/bad.h: may not include include/softamp/tensor/bulk.h: numerics does not stand on "
+      "tensor",
+      "include/softamp/numerics/angled.h: may not include include/softamp/tensor/bulk.h: numerics does not stand on "
+      "tensor",
+      "src/data/bad.cpp: may not include emu/bulk.h: data does not stand on emu",
+      "emu/bulk.h: may not include src/data/private.h: emu does not stand on data",
       "src/utils: a folder is named for what is in it, not utils",
       "tests/long.cpp: has 601 lines, more than 600",
       "tests/crowded: has 41 files, more than 40",
@@ -137,7 +152,7 @@ TEST(Umbrella, IncludesEveryHeaderForUsers) {
     const bool included = text.find("#include \"" + name + "\"") != std::string::npos;
     // The last one needs GoogleTest.
     const bool for_all = name.rfind("softamp/kernel/", 0) != 0 && name.rfind("softamp/engine/", 0) != 0 &&
-                         name != "softamp/report/gtest.h";
+                         name != "softamp/findings/gtest.h";
     EXPECT_EQ(included, for_all) << name;
   }
 }

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "src/report/newer_file.h"
-#include "src/report/read_json.h"
+#include "src/text/newer_file.h"
+#include "src/text/read_json.h"
 
 namespace softamp::test {
 namespace {

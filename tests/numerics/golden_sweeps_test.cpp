@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "softamp/numerics/convert.h"
+#include "src/files/sha256.h"
 #include "src/program/selftest/known_carries.h"
-#include "src/report/sha256.h"
 #include "tests/pinned_digests.h"
 
 namespace {

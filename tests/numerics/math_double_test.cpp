@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "softamp/kernel/gelu_grad.h"
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
 #include "tests/pinned_digests.h"
 
 namespace softamp::math_double {

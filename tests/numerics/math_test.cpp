@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
 #include "tests/ops/function_rows.h"
 #include "tests/pinned_digests.h"
 

@@ -9,8 +9,8 @@
 #include <iostream>
 #include <string>
 
-#include "softamp/report/plot.h"
-#include "src/report/pictures/html_page.h"
+#include "softamp/pictures/plot.h"
+#include "src/pictures/html_page.h"
 
 namespace {
 

@@ -31,7 +31,7 @@ MISFITS = [
     ("a header that the test does not include", {"test": "BufferPlan.*"}, 1,
      "sources include include/softamp/numerics/status.h, and tests/engine/buffer_plan_test.cpp does not"),
     ("a source that does not include it", {"test": "BufferPlan.*", "used_by": ["shell_word"]}, 1,
-     "none of tests/engine/buffer_plan_test.cpp, src/report/shell_word.cpp includes include/softamp/numerics/status.h"),
+     "none of tests/engine/buffer_plan_test.cpp, src/text/shell_word.cpp includes include/softamp/numerics/status.h"),
     ("a user that is not there", {"used_by": ["shell_words"]}, 1, "no function, class or variable is called 'shell_words'"),
     ("a test and a case", {"parity": "casts"}, 1, "expected either test or parity"),
     ("a field that is not known", {"colour": "red"}, 1, "unknown ['colour']"),

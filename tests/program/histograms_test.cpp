@@ -8,8 +8,8 @@
 #include <set>
 
 #include "softamp/data/npz.h"
-#include "softamp/report/exponent_histogram.h"
-#include "softamp/report/plot.h"
+#include "softamp/pictures/exponent_histogram.h"
+#include "softamp/pictures/plot.h"
 
 namespace softamp::test {
 namespace {

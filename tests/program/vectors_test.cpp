@@ -2,8 +2,8 @@
 // gives and judges the same.
 #include "tests/program/process.h"
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/chips.h"
-#include "softamp/report/names.h"
 #include "tests/oracle/exact_operations.h"
 
 #include <gtest/gtest.h>

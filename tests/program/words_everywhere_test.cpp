@@ -1,8 +1,8 @@
-// One list of names (src/report/name_rows.h): every verb that takes a format, a rounding, a chip or an accumulator
+// One list of names (src/names/name_rows.h): every verb that takes a format, a rounding, a chip or an accumulator
 // takes each of its names, and gives what the first name gives.
 #include "tests/program/process.h"
 
-#include "src/report/name_rows.h"
+#include "src/names/name_rows.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

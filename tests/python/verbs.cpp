@@ -113,8 +113,8 @@ void graph(Floats x) {
     put(value);
 }
 
-const bulk::BlockFormat& nvfp4() {
-  static const bulk::BlockFormat format = parse_block_format("nvfp4:rounding=stochastic,bits=9");
+const block::BlockFormat& nvfp4() {
+  static const block::BlockFormat format = parse_block_format("nvfp4:rounding=stochastic,bits=9");
   return format;
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -5,9 +5,9 @@
 #include <bit>
 #include <cmath>
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/decay_runs.h"
 #include "tests/reproduce/stepping_check.h"

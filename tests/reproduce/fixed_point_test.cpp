@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <vector>
 
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/round.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"
 #include "tests/refusal.h"

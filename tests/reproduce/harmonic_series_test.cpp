@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/harmonic_sum.h"
 #include "tests/reproduce/brief.h"

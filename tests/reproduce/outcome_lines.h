@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/outcome_text.h"
 
 namespace softamp::reproduce::test {

@@ -1,5 +1,5 @@
 // What an experiment found, as JSON and back, as text, as CSV, and kept in a folder.
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,7 +7,7 @@
 #include <bit>
 #include <string>
 
-#include "src/report/checked_json.h"
+#include "src/files/checked_json.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/outcome_csv.h"
 #include "src/reproduce/outcome_text.h"

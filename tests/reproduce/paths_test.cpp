@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -1,9 +1,9 @@
 // `random-bits`: biases equal the published formulas as fractions, the long sums the published means, and both a slow
 // count of their own.
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_chain.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
 #include "tests/reproduce/fake_experiment.h"

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/reproduce/kept.h"
 #include "src/reproduce/shelf.h"
 #include "tests/files.h"

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <random>
 
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/stagnation_theory.h"
 #include "tests/reproduce/brief.h"

@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "softamp/chips/tensor_core_table.h"
 #include "softamp/data/images.h"
-#include "softamp/report/names.h"
-#include "softamp/report/tensor_core_table.h"
+#include "softamp/names/names.h"
 #include "src/reproduce/request.h"
 #include "src/reproduce/shelf.h"
 #include "tests/files.h"

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"

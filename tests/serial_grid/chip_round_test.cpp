@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
+#include "softamp/chips/chip_table.h"
+#include "softamp/names/names.h"
 
 #define cuda serial_grid  // as the library of this folder has it
 #include "cuda/casts/cvt_rs.h"

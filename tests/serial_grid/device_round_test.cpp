@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 #define cuda serial_grid  // as the library of this folder has it
 #include "cuda/casts/array_round.h"

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "softamp/engine/program.h"
+#include "softamp/findings/exception.h"
+#include "softamp/findings/tensor_text.h"
 #include "softamp/graph/operation.h"
 #include "softamp/graph/trace.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/tensor_text.h"
 #include "tests/files.h"
 #include "tests/serial_grid/both.h"
 

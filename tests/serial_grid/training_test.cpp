@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "softamp/findings/exception.h"
 #include "softamp/graph/trace.h"
-#include "softamp/report/exception.h"
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/layers.h"
 #include "tests/files.h"

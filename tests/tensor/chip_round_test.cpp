@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
+#include "softamp/chips/chip_table.h"
+#include "softamp/names/names.h"
 #include "tests/emu/bulk_check.h"
 #include "tests/refusal.h"
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <mutex>
 
+#include "softamp/findings/exception.h"
 #include "softamp/graph/trace.h"
-#include "softamp/report/exception.h"
 #include "softamp/train/trainer.h"
 #include "tests/train/ranks.h"
 #include "tests/train/trainer_rig.h"

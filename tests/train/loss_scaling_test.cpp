@@ -4,8 +4,8 @@
 
 #include <random>
 
+#include "softamp/findings/exception.h"
 #include "softamp/precision/loss_scale.h"
-#include "softamp/report/exception.h"
 #include "softamp/train/loss_scale_search.h"
 #include "tests/train/optimizer_rig.h"
 #include "tests/train/quiet_run.h"

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <sstream>
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
 #include "tests/train/quiet_run.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "softamp/report/chip_table.h"
+#include "softamp/chips/chip_table.h"
 #include "src/train/settings/settings_fields.h"
 #include "tests/files.h"
 #include "tests/refusal.h"

@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
+#include "softamp/findings/exception.h"
 #include "softamp/graph/operation.h"
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/status.h"
-#include "softamp/report/exception.h"
 #include "softamp/train/layers.h"
 #include "tests/train/trainer_rig.h"
 

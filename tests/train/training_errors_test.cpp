@@ -7,7 +7,7 @@
 #include <optional>
 #include <sstream>
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 #include "softamp/train/checkpoint.h"
 #include "softamp/train/training_run.h"
 #include "tests/files.h"

@@ -3,12 +3,12 @@
 
 #include <cstdio>
 
+#include "softamp/chips/peak_rate.h"
 #include "softamp/graph/gradients.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/decimal.h"
 #include "softamp/numerics/semantics.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/peak_rate.h"
 #include "softamp/train/models.h"
 #include "softamp/train/optimizer.h"
 #include "tests/graph/executor_check.h"

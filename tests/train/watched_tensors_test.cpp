@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "softamp/data/npz.h"
-#include "softamp/report/tensor_text.h"
+#include "softamp/findings/tensor_text.h"
 #include "tests/files.h"
 #include "tests/graph/executor_check.h"
 #include "tests/train/quiet_run.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "softamp/kernel/casts.h"
-#include "softamp/tensor/dtype.h"
+#include "softamp/names/dtype.h"
 
 namespace softamp::engine {
 

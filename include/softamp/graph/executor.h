@@ -16,13 +16,13 @@
 #include <string_view>
 #include <vector>
 
+#include "softamp/findings/statistics.h"
 #include "softamp/graph/device.h"
 #include "softamp/graph/graph.h"
 #include "softamp/graph/ipu_config.h"
 #include "softamp/numerics/accumulator.h"
 #include "softamp/numerics/semantics.h"
 #include "softamp/numerics/status.h"
-#include "softamp/report/statistics.h"
 #include "softamp/tensor/bulk.h"
 #include "softamp/tensor/list_view.h"
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "softamp/graph/attributes.h"
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "softamp/tensor/list_view.h"
 #include "softamp/tensor/tensor.h"
 

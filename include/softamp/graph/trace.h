@@ -15,12 +15,10 @@
 #include <string>
 #include <string_view>
 
+#include "softamp/files/hash_text.h"
 #include "softamp/graph/executor.h"
 
 namespace softamp {
-
-/// XXH3-128 of the bytes, as 32 hexadecimal digits.
-std::string hash_text(const void* data, size_t bytes);
 
 /// The settings that decide an executor's results, as a JSON object. Equal settings, except for the backend, give equal
 /// traces.

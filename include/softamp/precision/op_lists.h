@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "softamp/tensor/dtype.h"
+#include "softamp/names/dtype.h"
 
 namespace softamp {
 

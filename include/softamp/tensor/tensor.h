@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "softamp/names/dtype.h"
 #include "softamp/numerics/half.h"
-#include "softamp/tensor/dtype.h"
 #include "softamp/tensor/list_view.h"
 #include "softamp/tensor/shape.h"
 

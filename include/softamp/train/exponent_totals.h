@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "softamp/report/exponent_histogram.h"
-#include "softamp/tensor/dtype.h"
+#include "softamp/names/dtype.h"
+#include "softamp/pictures/exponent_histogram.h"
 
 namespace softamp {
 

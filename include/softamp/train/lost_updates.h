@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string>
 
-#include "softamp/tensor/dtype.h"
+#include "softamp/names/dtype.h"
 
 namespace softamp {
 

@@ -1,5 +1,5 @@
 // Batch, layer and group normalisation and their gradients. Formulas: kernel/norms.h.
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {

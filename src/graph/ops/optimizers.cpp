@@ -1,5 +1,5 @@
 // Updates of optimizers, and the check of gradients. Formulas: kernel/optimizers.h.
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {

@@ -1,7 +1,7 @@
 // Matrix products.
 #include "softamp/graph/einsum.h"
+#include "softamp/names/block_format_names.h"
 #include "softamp/numerics/block/dot.h"
-#include "softamp/report/block_format_names.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {

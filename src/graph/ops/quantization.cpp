@@ -1,13 +1,13 @@
 // Block formats in graphs. Meaning: kernel/quantization.h.
-#include "softamp/report/block_format_names.h"
+#include "softamp/names/block_format_names.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {
 namespace {
 
 using enum AttributeKind;
-using bulk::BlockFamily;
-using bulk::BlockFormat;
+using block::BlockFamily;
+using block::BlockFormat;
 
 BlockFormat format_of_attribute(InferenceContext& c) {
   try {

@@ -2,7 +2,7 @@
 // Distributions and roundings: kernel/random.h.
 #include <climits>
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "src/graph/ops/rows.h"
 
 namespace softamp::operations_of {

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/op_facts.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_def_detail {
 namespace {

@@ -11,11 +11,11 @@
 
 #include <limits>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
 #include "src/precision/graph_def/graph_def_impl.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -3,9 +3,9 @@
 #include <charconv>
 #include <utility>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/graph_def_impl.h"
 #include "src/precision/graph_def/open_bodies.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

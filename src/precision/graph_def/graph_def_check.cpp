@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace graph_def_detail {

@@ -1,9 +1,9 @@
 // The picture of a GraphDef: ports and units by the table of signatures, and what can be inferred for other operations.
 #include <string>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/graph_def_impl.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

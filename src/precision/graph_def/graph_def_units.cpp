@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/graph_def_impl.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_def_detail {
 

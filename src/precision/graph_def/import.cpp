@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
-#include "src/files/printable.h"
-#include "src/files/shortened_list.h"
-#include "src/graph/nearest_name.h"
+#include "softamp/machine/float_environment.h"
 #include "src/precision/graph_def/op_facts.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/shortened_list.h"
 
 namespace softamp {
 namespace graph_def_detail {

@@ -1,7 +1,7 @@
 // Calls, branches and loops: written out, which takes conditions that are known. Loops of Enter and Exit run in
 // import_order.cpp.
-#include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/import.h"
+#include "src/text/nearest_name.h"
 
 namespace softamp::graph_def_detail {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/import.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_def_detail {
 namespace {

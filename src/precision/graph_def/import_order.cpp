@@ -2,8 +2,8 @@
 // which are written out round by round while their conditions are known.
 #include <algorithm>
 
-#include "src/graph/nearest_name.h"
 #include "src/precision/graph_def/import.h"
+#include "src/text/nearest_name.h"
 
 namespace softamp::graph_def_detail {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/inline_rules.h"
 #include "src/precision/graph_def/loop_frames.h"
 #include "src/precision/graph_def/node_making.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_def_detail {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/node_making.h"
 #include "src/precision/graph_def/op_facts.h"
+#include "src/text/printable.h"
 
 namespace softamp::graph_def_detail {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "src/files/printable.h"
-#include "src/files/shortened_list.h"
 #include "src/precision/graph_def/inline_functions.h"
 #include "src/precision/graph_def/inline_rules.h"
 #include "src/precision/graph_def/op_facts.h"
+#include "src/text/printable.h"
+#include "src/text/shortened_list.h"
 
 namespace softamp::graph_def_detail {
 namespace {

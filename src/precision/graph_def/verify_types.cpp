@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 
-#include "src/files/printable.h"
 #include "src/precision/graph_def/function_body.h"
 #include "src/precision/graph_def/graph_def_impl.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -10,10 +10,10 @@
 #include <unordered_map>
 
 #include "softamp/precision/layer_rule.h"
-#include "src/files/printable.h"
 #include "src/precision/joined_units.h"
 #include "src/precision/layers/layer_kind.h"
 #include "src/precision/layers/loss_layers.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -6,16 +6,16 @@
 #include <tuple>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/block_format_names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/precision/fp8_recipe.h"
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp {
 namespace {
 
-using bulk::BlockFormat;
+using block::BlockFormat;
 
 enum class Operand : uint8_t { kInput, kWeight, kGradient };
 constexpr const char* kOperandNames[] = {"input", "weight", "gradient"};

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "softamp/graph/operation.h"
-#include "softamp/report/block_format_names.h"
-#include "src/files/printable.h"
+#include "softamp/names/block_format_names.h"
 #include "src/files/regular_file.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/read_json.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {
@@ -199,8 +199,8 @@ class Fp8RecipeReader {
     const auto text = it->get<std::string>();
     if (text.empty()) return "";
     try {
-      const bulk::BlockFormat f = parse_block_format(text);
-      const bool needs_scale = f.family == bulk::BlockFamily::kPlain;
+      const block::BlockFormat f = parse_block_format(text);
+      const bool needs_scale = f.family == block::BlockFamily::kPlain;
       const auto scaling = json_.find("scaling");
       const bool factors = scaling != json_.end() && scaling->is_string() && scaling->get<std::string>() != "format";
       if (factors != needs_scale && factors)

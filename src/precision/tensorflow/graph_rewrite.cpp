@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <unordered_map>
 
-#include "src/files/printable.h"
 #include "src/precision/counted_casts.h"
 #include "src/precision/tensorflow/device_name.h"
 #include "src/precision/tensorflow/rewrite_log.h"
 #include "src/precision/tensorflow/rewrite_passes.h"
 #include "src/text/lower_case.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/comma_list.h"
+#include "src/text/comma_list.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

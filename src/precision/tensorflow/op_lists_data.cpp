@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "softamp/precision/op_lists.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

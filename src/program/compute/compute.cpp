@@ -3,8 +3,8 @@
 #include "src/program/compute/random_file.h"
 #include "src/program/program.h"
 
+#include "softamp/findings/exception.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/exception.h"
 
 #include <unistd.h>
 

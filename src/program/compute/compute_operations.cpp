@@ -2,8 +2,8 @@
 
 #include "src/program/program.h"
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/names.h"
 
 #include <algorithm>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "softamp/numerics/convert.h"
 #include "src/program/unit_script.h"
-#include "src/report/comma_list.h"
+#include "src/text/comma_list.h"
 
 namespace softamp::program {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "src/report/pictures/html_page.h"
+#include "src/pictures/html_page.h"
 
 namespace softamp::program {
 namespace {

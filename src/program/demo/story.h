@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 
 namespace softamp::program {
 

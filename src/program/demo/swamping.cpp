@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
+#include "src/numbers/decimal_text.h"
 #include "src/program/demo/story.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/sums/unchanged_sum.h"
+#include "src/sums/unchanged_sum.h"
 
 namespace softamp::program {
 namespace {

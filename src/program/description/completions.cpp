@@ -4,7 +4,7 @@
 #include "src/program/description/words.h"
 #include "src/program/program.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 #include <iostream>
 #include <memory>

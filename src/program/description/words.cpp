@@ -1,7 +1,7 @@
 #include "src/program/description/words.h"
 
+#include "softamp/chips/chip_table.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/chip_table.h"
 
 #include <algorithm>
 #include <map>

@@ -2,10 +2,10 @@
 // accept other spellings, too.
 #pragma once
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/chips.h"
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
-#include "softamp/report/names.h"
 #include "src/program/cli.h"
 
 #include <functional>

@@ -1,8 +1,8 @@
 #include "src/program/inspect/block_inspection.h"
 
 #include "softamp/data/npy.h"
+#include "softamp/names/block_format_names.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/block_format_names.h"
 #include "softamp/tensor/block_bulk.h"
 
 #include <algorithm>

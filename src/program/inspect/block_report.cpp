@@ -1,8 +1,8 @@
 #include "src/program/inspect/block_inspection.h"
 
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/number_text.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/names/block_format_names.h"
+#include "softamp/numbers/number_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/columns.h"
 
 #include <nlohmann/json.hpp>

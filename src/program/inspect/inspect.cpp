@@ -1,13 +1,13 @@
 // softamp inspect: one number, or a block of numbers, taken apart.
+#include "src/inspection/inspection.h"
 #include "src/program/format_choice.h"
 #include "src/program/inspect/block_inspection.h"
 #include "src/program/inspect/inspect_chips.h"
 #include "src/program/inspect/p3109_inspection.h"
-#include "src/report/inspection/inspection.h"
 
+#include "softamp/names/block_format_names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operand.h"
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/number_text.h"
 
 #include <nlohmann/json.hpp>
 

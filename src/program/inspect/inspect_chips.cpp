@@ -8,7 +8,7 @@
 
 #include <ostream>
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/columns.h"
 #include "src/text/joined.h"
 

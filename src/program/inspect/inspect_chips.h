@@ -3,7 +3,7 @@
 
 #include "src/program/options.h"
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 
 #include <iosfwd>
 #include <string>

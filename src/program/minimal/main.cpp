@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/machine/interrupt.h"
+#include "softamp/names/names.h"
 #include "softamp/numerics/version.h"
 #include "softamp/precision/mechanism.h"
-#include "softamp/report/interrupt.h"
-#include "softamp/report/names.h"
-#include "src/files/printable_stream.h"
 #include "src/program/backend_choice.h"
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
 #include "src/program/train/train_verb.h"
 #include "src/program/usage.h"
-#include "src/report/reason.h"
+#include "src/text/printable_stream.h"
+#include "src/text/reason.h"
 
 namespace softamp::program {
 namespace {

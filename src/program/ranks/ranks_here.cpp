@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "src/exchange/quiet_thread.h"
-#include "src/files/printable.h"
 #include "src/program/usage.h"
+#include "src/text/printable.h"
 
 namespace softamp::program {
 namespace {

@@ -1,6 +1,6 @@
 #include "src/program/rewrite/advise.h"
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::program {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "softamp/report/names.h"
-#include "softamp/report/statistics.h"
+#include "softamp/findings/statistics.h"
+#include "softamp/names/names.h"
 #include "src/precision/in_float64.h"
 
 namespace softamp::program {

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "src/numbers/decimal_text.h"
 #include "src/program/options.h"
 #include "src/program/rewrite/evaluate.h"
-#include "src/report/csv_cell.h"
-#include "src/report/numbers/decimal_text.h"
 #include "src/text/columns.h"
+#include "src/text/csv_cell.h"
 
 namespace softamp::program {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "softamp/precision/mechanism.h"
 #include "softamp/precision/op_lists.h"
-#include "src/files/printable.h"
-#include "src/report/comma_list.h"
+#include "src/text/comma_list.h"
 #include "src/text/joined.h"
+#include "src/text/printable.h"
 
 namespace softamp::program {
 namespace {

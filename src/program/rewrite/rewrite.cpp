@@ -19,11 +19,11 @@
 #include "softamp/precision/graph_rewrite.h"
 #include "src/data/npz_tensors.h"
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
 #include "src/files/run_files.h"
-#include "src/files/shortened_list.h"
+#include "src/numbers/decimal_text.h"
 #include "src/precision/recipe_source.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/text/printable.h"
+#include "src/text/shortened_list.h"
 
 namespace softamp::program {
 namespace {

@@ -1,12 +1,12 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
 #include "src/precision/known_operations.h"
 #include "src/program/rewrite/rewrite_options.h"
-#include "src/report/comma_list.h"
+#include "src/text/comma_list.h"
 #include "src/text/joined.h"
 
+#include "softamp/names/names.h"
 #include "softamp/precision/kernel_select.h"
 #include "softamp/precision/mixed_precision_context.h"
-#include "softamp/report/names.h"
 
 #include <iostream>
 #include <set>

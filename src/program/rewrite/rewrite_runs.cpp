@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "softamp/train/initializer.h"
 
 namespace softamp::program {

@@ -1,7 +1,7 @@
 #include "src/program/round/array_reader.h"
 
-#include "src/files/printable.h"
 #include "src/program/usage.h"
+#include "src/text/printable.h"
 
 #include "softamp/numerics/block/e8m0.h"
 #include "softamp/numerics/block/layout.h"

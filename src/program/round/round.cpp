@@ -3,9 +3,9 @@
 #include "src/program/backend_option.h"
 #include "src/program/program.h"
 
+#include "softamp/machine/interrupt.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/decimal.h"
-#include "softamp/report/interrupt.h"
-#include "softamp/report/number_text.h"
 #include "src/files/run_files.h"
 
 #include <csignal>

@@ -1,7 +1,7 @@
 #include "src/program/round/round_block_pieces.h"
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/block/layout.h"
-#include "softamp/report/number_text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,13 +9,13 @@
 namespace softamp::program {
 namespace {
 
-using bulk::BlockFamily;
+using block::BlockFamily;
 using npy::ElementType;
 
 uint64_t blocks_in(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 /// Elements of the smallest piece that holds whole blocks.
-uint64_t least_piece(const bulk::BlockFormat& f, const bulk::BlockLayout& l) {
+uint64_t least_piece(const block::BlockFormat& f, const bulk::BlockLayout& l) {
   if (f.family == BlockFamily::kPlain) return 1;
   if (f.rows == 0) return l.elements();
   if (l.inner != 1) return l.length * l.inner;
@@ -24,7 +24,7 @@ uint64_t least_piece(const bulk::BlockFormat& f, const bulk::BlockLayout& l) {
 
 }  // namespace
 
-BlockPieces::BlockPieces(const bulk::BlockFormat& format, const std::vector<uint64_t>& shape, int axis)
+BlockPieces::BlockPieces(const block::BlockFormat& format, const std::vector<uint64_t>& shape, int axis)
     : format_(format), shape_(shape) {
   const int rank = static_cast<int>(shape.size());
   if (rank == 0) throw UsageError("--axis: shape () has no axis; expected an array of at least one dimension");
@@ -140,7 +140,7 @@ void CodeReader::read(std::vector<uint8_t>& codes, size_t count, bool last, uint
   done_ += count;
 }
 
-bool scales_refer_to_amax(const bulk::BlockFormat& f) {
+bool scales_refer_to_amax(const block::BlockFormat& f) {
   return f.family == BlockFamily::kNvfp4 && f.nvfp4.rule != block::Nvfp4Rule::kOneLevel;
 }
 

@@ -15,7 +15,7 @@ namespace softamp::program {
 class BlockPieces {
  public:
   /// Throws UsageError, naming --axis, for an axis that the array lacks, or that the format cannot go along.
-  BlockPieces(const bulk::BlockFormat& format, const std::vector<uint64_t>& shape, int axis);
+  BlockPieces(const block::BlockFormat& format, const std::vector<uint64_t>& shape, int axis);
 
   const bulk::BlockLayout& layout() const { return layout_; }
   uint64_t elements() const { return layout_.elements(); }
@@ -34,7 +34,7 @@ class BlockPieces {
   std::string scales_meaning() const;
 
  private:
-  const bulk::BlockFormat& format_;
+  const block::BlockFormat& format_;
   std::vector<uint64_t> shape_;
   size_t axis_;
   bulk::BlockLayout layout_;
@@ -78,10 +78,10 @@ class CodeReader {
 };
 
 /// The block format of --format with the options beside it. Throws UsageError.
-bulk::BlockFormat block_format_of(const RoundOptions& o);
+block::BlockFormat block_format_of(const RoundOptions& o);
 
 /// Whether scales refer to the greatest magnitude of the array: those of NVFP4 of two levels.
-bool scales_refer_to_amax(const bulk::BlockFormat& f);
+bool scales_refer_to_amax(const block::BlockFormat& f);
 
 /// "0.02 (0x3ca3d70a)".
 std::string fp32_text(uint32_t code);

@@ -1,9 +1,10 @@
 // softamp round --dequantize: codes and scales of blocks, to float32.
 #include "src/program/round/round_block_pieces.h"
 
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/number_text.h"
-#include "src/report/progress.h"
+#include "softamp/names/block_format_names.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/tensor/block_bulk.h"
+#include "src/machine/progress.h"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,7 @@
 namespace softamp::program {
 namespace {
 
-using bulk::BlockFamily;
+using block::BlockFamily;
 using npy::ElementType;
 
 /// The shape of the array, from that of its codes.
@@ -34,7 +35,7 @@ std::vector<uint64_t> shape_of_codes(const RoundOptions& o, const npy::Header& c
 }
 
 /// Which tensors have scales. Those of fp32 are numbers, not codes.
-std::vector<TensorAs> tensors_of_scales(const bulk::BlockFormat& f) {
+std::vector<TensorAs> tensors_of_scales(const block::BlockFormat& f) {
   if (f.scale_bytes() == 4) return {{TensorElement::kF32, ElementType::kFloat32}};
   return {{scale_tensor_type(f), ElementType::kUint8}, {TensorElement::kU8, ElementType::kUint8}};
 }
@@ -43,7 +44,7 @@ std::vector<TensorAs> tensors_of_scales(const bulk::BlockFormat& f) {
 std::string place_of_scales(const RoundOptions& o) { return o.scales.empty() ? o.in + kScaleSuffix : o.scales; }
 
 /// To what NVFP4's scales refer: --amax, or what lies beside the codes.
-std::optional<uint32_t> tensor_amax(const RoundOptions& o, const bulk::BlockFormat& f, const ArrayReader& codes) {
+std::optional<uint32_t> tensor_amax(const RoundOptions& o, const block::BlockFormat& f, const ArrayReader& codes) {
   if (o.amax || !scales_refer_to_amax(f)) return o.amax;
   const std::string name = ArrayName(o.in).tensor + kAmaxSuffix;
   if (!codes.tensors().has(name))
@@ -57,7 +58,7 @@ std::optional<uint32_t> tensor_amax(const RoundOptions& o, const bulk::BlockForm
 }
 
 /// The scales, all of them.
-std::vector<uint8_t> scales_of_file(const RoundOptions& o, const bulk::BlockFormat& f, const BlockPieces& pieces) {
+std::vector<uint8_t> scales_of_file(const RoundOptions& o, const block::BlockFormat& f, const BlockPieces& pieces) {
   std::vector<uint8_t> scales(pieces.scales() * f.scale_bytes());
   if (f.scale_bytes() == 0) return scales;
   const std::string place = place_of_scales(o);
@@ -87,7 +88,7 @@ std::vector<uint8_t> scales_of_file(const RoundOptions& o, const bulk::BlockForm
 }  // namespace
 
 void block_values_file(const RoundOptions& o) {
-  const bulk::BlockFormat f = block_format_of(o);
+  const block::BlockFormat f = block_format_of(o);
   CodeReader reader(o.in, o.packed, tensor_type(f.element));
   const std::vector<uint64_t> shape = shape_of_codes(o, reader.header());
   const BlockPieces pieces(f, shape, o.axis);

@@ -1,9 +1,10 @@
 // softamp round to a format of blocks: codes and scales, or the values that they stand for.
 #include "src/program/round/round_block_pieces.h"
 
-#include "softamp/report/block_format_names.h"
-#include "softamp/report/number_text.h"
-#include "src/report/progress.h"
+#include "softamp/names/block_format_names.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/tensor/block_bulk.h"
+#include "src/machine/progress.h"
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,7 @@
 namespace softamp::program {
 namespace {
 
-using bulk::BlockFamily;
+using block::BlockFamily;
 using npy::ElementType;
 
 uint32_t fp32_code_of(float x) { return __builtin_bit_cast(uint32_t, x); }
@@ -25,7 +26,7 @@ struct Losses {
   uint64_t saturated = 0, zeroed = 0, nan_elements = 0, nan_blocks = 0;
 };
 
-bool is_nan_scale(const bulk::BlockFormat& f, const uint8_t* scales, uint64_t i) {
+bool is_nan_scale(const block::BlockFormat& f, const uint8_t* scales, uint64_t i) {
   if (f.family == BlockFamily::kMx) return scales[i] == e8m0::kNan;
   if (f.family == BlockFamily::kNvfp4) return (scales[i] & 0x7F) == 0x7F;
   float scale;
@@ -34,7 +35,7 @@ bool is_nan_scale(const bulk::BlockFormat& f, const uint8_t* scales, uint64_t i)
 }
 
 // implements: N471
-void count_losses(const bulk::BlockFormat& f, const std::vector<float>& in, const std::vector<uint8_t>& codes,
+void count_losses(const block::BlockFormat& f, const std::vector<float>& in, const std::vector<uint8_t>& codes,
                   const std::vector<float>& values, const std::vector<uint8_t>& scales, size_t count, uint64_t blocks,
                   Losses& losses) {
   // The greatest code of each sign stands for the largest number; two's complement has no sign bit.
@@ -65,7 +66,7 @@ uint32_t greatest_in_file(const RoundOptions& o, bool nan_counts) {
   return greatest;
 }
 
-Json block_settings(const RoundOptions& o, const bulk::BlockFormat& f) {
+Json block_settings(const RoundOptions& o, const block::BlockFormat& f) {
   Json json;
   json["format"] = block_format_text(f);
   json["axis"] = o.axis;
@@ -79,7 +80,7 @@ Json block_settings(const RoundOptions& o, const bulk::BlockFormat& f) {
   return json;
 }
 
-std::string block_description(const RoundOptions& o, const bulk::BlockFormat& f) {
+std::string block_description(const RoundOptions& o, const block::BlockFormat& f) {
   std::string text =
       block_format_text(f) + " along axis " + std::to_string(o.axis) + ", rounding " + name_of(f.rounding().mode);
   if (!f.rounding().stochastic()) return text;
@@ -96,7 +97,7 @@ struct BlockRun {
 };
 
 /// What a scale of the array says, where there is one.
-Json tensor_scale_json(const bulk::BlockFormat& f, uint32_t amax) {
+Json tensor_scale_json(const block::BlockFormat& f, uint32_t amax) {
   const block::Nvfp4Tensor tensor = block::nvfp4_tensor(amax, f.nvfp4);
   Json json;
   json["amax"] = value_of(kFp32, amax);
@@ -107,12 +108,12 @@ Json tensor_scale_json(const bulk::BlockFormat& f, uint32_t amax) {
 }
 
 /// Scales have a file of their own, or lie beside the codes.
-bool writes_scales(const RoundOptions& o, const bulk::BlockFormat& f) {
+bool writes_scales(const RoundOptions& o, const block::BlockFormat& f) {
   return !o.scales.empty() || (o.into_tensors() && !o.values && f.scale_bytes() != 0);
 }
 
 /// Codes or values, then scales and, of an array that NVFP4's scales refer to, its greatest magnitude.
-std::vector<RoundResult> results_of(const RoundOptions& o, const bulk::BlockFormat& f, const BlockPieces& pieces,
+std::vector<RoundResult> results_of(const RoundOptions& o, const block::BlockFormat& f, const BlockPieces& pieces,
                                     const std::vector<uint64_t>& shape) {
   const bool halves = tensor_type(f.element) == TensorElement::kF4 && o.into_tensors() && !o.values && !o.packed;
   if (halves && pieces.elements() % 2 != 0)
@@ -133,7 +134,7 @@ std::vector<RoundResult> results_of(const RoundOptions& o, const bulk::BlockForm
   return results;
 }
 
-void report_blocks(const RoundOptions& o, const RoundSummary& s, const bulk::BlockFormat& f, const BlockPieces& pieces,
+void report_blocks(const RoundOptions& o, const RoundSummary& s, const block::BlockFormat& f, const BlockPieces& pieces,
                    const RoundOutput& out, const BlockRun& run) {
   const uint64_t blocks = pieces.scales();
   const bool has_scales = writes_scales(o, f);
@@ -176,7 +177,7 @@ void report_blocks(const RoundOptions& o, const RoundSummary& s, const bulk::Blo
 
 }  // namespace
 
-bulk::BlockFormat block_format_of(const RoundOptions& o) {
+block::BlockFormat block_format_of(const RoundOptions& o) {
   std::string text = o.choice.blocks;
   for (const auto& [name, value] : o.block_options)
     text += (text.find(':') == std::string::npos ? ":" : ",") + name + "=" + value;
@@ -188,7 +189,7 @@ bulk::BlockFormat block_format_of(const RoundOptions& o) {
 }
 
 void check_block_options(const RoundOptions& o, const cli::App& app) {
-  const bulk::BlockFormat f = block_format_of(o);
+  const block::BlockFormat f = block_format_of(o);
   const std::string with = " with --format " + o.choice.blocks;
   for (const char* other : {"--chip", "--cast", "--overflow", "--saturation", "--random-bits"})
     if (app.option(other).count() > 0)
@@ -220,7 +221,7 @@ void check_block_options(const RoundOptions& o, const cli::App& app) {
 }
 
 void round_blocks_file(const RoundOptions& o) {
-  const bulk::BlockFormat f = block_format_of(o);
+  const block::BlockFormat f = block_format_of(o);
   ArrayReader reader(o.in, tensors_of_values());
   const npy::Header& header = reader.header();
   check_input_type(reader, true, "of which blocks are made");

@@ -2,7 +2,7 @@
 #include "src/program/backend_option.h"
 #include "src/program/round/round.h"
 
-#include "src/report/progress.h"
+#include "src/machine/progress.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "src/program/round/round.h"
 
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 
 #include <nlohmann/json.hpp>
 

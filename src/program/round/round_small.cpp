@@ -4,7 +4,7 @@
 #include "softamp/numerics/block/e8m0.h"
 #include "softamp/numerics/operand.h"
 #include "softamp/numerics/random.h"
-#include "src/report/progress.h"
+#include "src/machine/progress.h"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>

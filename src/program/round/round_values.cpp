@@ -1,9 +1,9 @@
 // softamp round --dequantize: codes of a format without blocks, to float32.
 #include "src/program/round/round.h"
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/tensor/bulk.h"
-#include "src/report/progress.h"
+#include "src/machine/progress.h"
 #include "src/text/hexadecimal.h"
 
 #include <nlohmann/json.hpp>

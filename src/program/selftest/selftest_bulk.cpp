@@ -3,9 +3,9 @@
 #include "src/program/selftest/selftest_checks.h"
 #include "src/text/joined.h"
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 #include "softamp/tensor/bulk.h"
 
 #include <bit>

@@ -4,7 +4,7 @@
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
 #include "softamp/numerics/unit.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 
 #include <cstdio>
 

@@ -9,7 +9,7 @@
 #include "src/program/study/study_shard.h"
 #include "src/program/study/study_verdict.h"
 
-#include "softamp/report/interrupt.h"
+#include "softamp/machine/interrupt.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
 #include "src/train/settings/settings_fields.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "src/report/read_json.h"
-#include "src/report/shell_word.h"
+#include "src/text/read_json.h"
+#include "src/text/shell_word.h"
 
 namespace softamp::program {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
+#include "src/numbers/decimal_text.h"
+#include "src/pictures/html_page.h"
 #include "src/program/study/study_verdict.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/pictures/html_page.h"
-#include "src/report/read_json.h"
+#include "src/text/read_json.h"
 #include "src/train/run/exponent_plot.h"
 
 namespace softamp::program {

@@ -2,10 +2,10 @@
 
 #include "src/program/usage.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/files/input_file.h"
-#include "src/report/comma_list.h"
-#include "src/report/read_json.h"
+#include "src/text/comma_list.h"
+#include "src/text/read_json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -4,6 +4,7 @@
 
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/version.h"
+#include "src/files/checked_json.h"
 #include "src/files/claim.h"
 #include "src/files/file_lock.h"
 #include "src/files/output_file.h"
@@ -11,10 +12,9 @@
 #include "src/precision/recipe_source.h"
 #include "src/program/train/train_options.h"
 #include "src/program/usage.h"
-#include "src/report/checked_json.h"
-#include "src/report/newer_file.h"
-#include "src/report/read_json.h"
-#include "src/report/reason.h"
+#include "src/text/newer_file.h"
+#include "src/text/read_json.h"
+#include "src/text/reason.h"
 #include "src/train/json_number.h"
 #include "src/train/run/run_data.h"
 

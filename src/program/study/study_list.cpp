@@ -1,8 +1,8 @@
 #include "src/program/study/study_list.h"
 
 #include "src/program/study/text_table.h"
-#include "src/report/read_json.h"
 #include "src/text/joined.h"
+#include "src/text/read_json.h"
 
 #include <nlohmann/json.hpp>
 

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "softamp/numerics/version.h"
+#include "src/numbers/decimal_text.h"
+#include "src/pictures/html_page.h"
 #include "src/program/study/study_commands.h"
 #include "src/program/study/study_exponents.h"
 #include "src/program/study/study_verdict.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/pictures/html_page.h"
-#include "src/report/shell_word.h"
+#include "src/text/shell_word.h"
 
 namespace softamp::program {
 namespace {

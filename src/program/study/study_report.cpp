@@ -1,9 +1,9 @@
 #include "src/program/study/study_report.h"
-#include "src/files/printable.h"
 #include "src/program/study/study_exponents.h"
+#include "src/text/printable.h"
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/format.h"
-#include "softamp/report/number_text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,11 +16,11 @@
 #include <ostream>
 #include <set>
 
+#include "src/numbers/decimal_text.h"
 #include "src/program/study/study_verdict.h"
 #include "src/program/study/text_table.h"
-#include "src/report/csv_cell.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/read_json.h"
+#include "src/text/csv_cell.h"
+#include "src/text/read_json.h"
 #include "src/train/settings/used_settings.h"
 
 namespace softamp::program {

@@ -3,7 +3,7 @@
 
 #include "src/program/study/study_runs.h"
 
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 
 #include <nlohmann/json.hpp>
 

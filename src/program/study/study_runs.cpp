@@ -1,15 +1,15 @@
 #include "src/program/study/study_runs.h"
 
+#include "softamp/findings/exception.h"
 #include "softamp/precision/loss_scale.h"
-#include "softamp/report/exception.h"
 #include "softamp/train/training_run.h"
 #include "src/files/claim.h"
-#include "src/files/machine_memory.h"
+#include "src/machine/machine_memory.h"
+#include "src/machine/progress.h"
 #include "src/program/study/memory_gate.h"
 #include "src/program/study/study_kept.h"
 #include "src/program/study/study_queue.h"
 #include "src/program/study/study_threads.h"
-#include "src/report/progress.h"
 
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 // The tables of single runs and steps.
 #include <cmath>
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "src/program/study/study_report.h"
-#include "src/report/csv_cell.h"
+#include "src/text/csv_cell.h"
 
 namespace softamp::program {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/train/run/verdict.h"
 #include "src/train/settings/used_settings.h"
 

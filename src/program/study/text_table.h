@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/files/printable.h"
+#include "src/text/printable.h"
 
 namespace softamp::program {
 

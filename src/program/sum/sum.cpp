@@ -4,13 +4,13 @@
 #include "src/program/sum/sum_report.h"
 #include "src/program/sum/sum_table.h"
 
-#include "softamp/report/interrupt.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/plot.h"
+#include "softamp/machine/interrupt.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/pictures/plot.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
-#include "src/report/comma_list.h"
-#include "src/report/progress.h"
+#include "src/machine/progress.h"
+#include "src/text/comma_list.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,10 +1,10 @@
 #include "src/program/sum/sum_cases.h"
 #include "src/program/sum/sum_files.h"
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
-#include "src/report/comma_list.h"
-#include "src/report/numbers/dyadic.h"
+#include "src/numbers/dyadic.h"
+#include "src/text/comma_list.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "src/program/options.h"
-#include "src/report/sums/array_sums.h"
+#include "src/sums/array_sums.h"
 
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 #include "src/program/sum/sum_files.h"
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
 
 #include <algorithm>
 #include <cstring>

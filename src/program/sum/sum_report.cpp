@@ -1,9 +1,9 @@
 #include "src/program/sum/sum_report.h"
 #include "src/program/sum/sum_cases.h"
 
-#include "softamp/report/number_text.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/numbers/dyadic.h"
+#include "softamp/numbers/number_text.h"
+#include "src/numbers/decimal_text.h"
+#include "src/numbers/dyadic.h"
 
 #include <boost/multiprecision/cpp_dec_float.hpp>
 #include <nlohmann/json.hpp>

@@ -3,8 +3,8 @@
 
 #include "src/program/options.h"
 
-#include "softamp/report/plot.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/pictures/plot.h"
+#include "softamp/sums/running_sum.h"
 
 #include <iosfwd>
 #include <string>

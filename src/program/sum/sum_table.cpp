@@ -1,10 +1,10 @@
 #include "src/program/sum/sum_table.h"
 
 #include "softamp/data/npy.h"
-#include "softamp/report/number_text.h"
-#include "src/report/csv_cell.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/numbers/number_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/columns.h"
+#include "src/text/csv_cell.h"
 
 #include <nlohmann/json.hpp>
 

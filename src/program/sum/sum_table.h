@@ -3,7 +3,7 @@
 
 #include "src/program/sum/sum_cases.h"
 
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 
 #include <iosfwd>
 #include <string>

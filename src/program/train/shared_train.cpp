@@ -5,8 +5,8 @@
 #include "src/program/ranks/launched.h"
 #include "src/program/ranks/ranks_here.h"
 #include "src/program/usage.h"
-#include "src/report/reason.h"
 #include "src/reproduce/kept_folder.h"
+#include "src/text/reason.h"
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/run/shared_run.h"
 

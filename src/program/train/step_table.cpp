@@ -4,8 +4,8 @@
 #include <fstream>
 #include <limits>
 
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "src/files/place.h"
 #include "src/program/usage.h"
 

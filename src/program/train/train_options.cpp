@@ -9,7 +9,7 @@
 
 #include "src/files/input_file.h"
 #include "src/program/usage.h"
-#include "src/report/read_json.h"
+#include "src/text/read_json.h"
 
 namespace softamp::program {
 

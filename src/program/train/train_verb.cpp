@@ -5,12 +5,12 @@
 #include "src/program/train/train_options.h"
 #include "src/program/usage.h"
 
+#include "softamp/findings/exception.h"
+#include "softamp/machine/interrupt.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/pictures/plot.h"
 #include "softamp/precision/mechanism.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/interrupt.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/plot.h"
 #include "softamp/train/loss_scale_search.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 #include <utility>
 
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
 #include "src/files/run_files.h"
 #include "src/precision/recipe_source.h"
 #include "src/precision/report_text.h"
-#include "src/report/read_json.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 #include "src/train/json_number.h"
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/run/compare_training.h"

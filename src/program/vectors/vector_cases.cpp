@@ -1,8 +1,8 @@
 #include "src/program/vectors/vector_cases.h"
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/number_text.h"
 
 #include <algorithm>
 #include <cmath>

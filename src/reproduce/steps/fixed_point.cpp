@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "softamp/data/sampler.h"
-#include "softamp/report/names.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/names/names.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/fixed_point_net.h"

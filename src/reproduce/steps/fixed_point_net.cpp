@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
 #include "softamp/numerics/round.h"
-#include "softamp/report/number_text.h"
 #include "softamp/train/initializer.h"
 
 namespace softamp::reproduce {

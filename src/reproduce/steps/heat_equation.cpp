@@ -6,7 +6,7 @@
 #include "src/reproduce/survey.h"
 #include "src/text/joined.h"
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 #include <algorithm>
 #include <cmath>

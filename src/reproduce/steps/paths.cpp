@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "src/report/numbers/code_arithmetic.h"
+#include "src/tensor/code_arithmetic.h"
 
 namespace softamp::reproduce {
 namespace {

@@ -1,8 +1,8 @@
 #include "src/reproduce/steps/time_stepping.h"
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>

@@ -8,8 +8,8 @@
 #include "src/reproduce/steps/circle_runs.h"
 #include "src/reproduce/survey.h"
 
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/names.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,11 +6,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/sums/running_sum.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"

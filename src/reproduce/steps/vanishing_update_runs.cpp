@@ -7,7 +7,7 @@
 #include "softamp/data/sampler.h"
 #include "softamp/train/layers.h"
 #include "softamp/train/trainer.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::reproduce {
 

@@ -11,7 +11,7 @@
 #include "softamp/graph/graph.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/survey.h"

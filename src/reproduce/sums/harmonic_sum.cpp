@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/integer_math.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
 

@@ -8,9 +8,9 @@
 // run up to the greatest n shows all, and the data are numbers of the format, as a unit of that format would read them.
 // The exact y is the sum of the exact products in binary64, which errs by less than n 2^-53 of the sum of these
 // positive terms: below 1.2e-10 of y, where backward errors of 1e-4 and more are measured.
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"

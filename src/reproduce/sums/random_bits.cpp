@@ -4,8 +4,8 @@
 // Bias is counted over all positions and all random numbers (random_bits_enumeration.cpp), the long sum is the
 // tutorial's, 10,000 times 0.0001 in fp16 (random_bits_sum.cpp), the bound that of Connolly, Higham and Mary
 // (random_bits_dots.cpp).
-#include "softamp/report/names.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/names/names.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/random_bits_parts.h"

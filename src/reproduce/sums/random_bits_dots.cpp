@@ -5,7 +5,7 @@
 // of 2^-22 below 2^14: exact in binary64. The first n products of one run serve for each n.
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/survey.h"

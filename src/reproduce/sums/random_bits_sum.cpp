@@ -1,6 +1,6 @@
 // 0.0001 added 10,000 times in fp16 with few random bits: emulated, and its exact distribution (sum_chain.h).
 #include "softamp/numerics/operations.h"
-#include "softamp/report/running_sum.h"
+#include "softamp/sums/running_sum.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/random_bits_parts.h"
 #include "src/reproduce/sums/sum_cases.h"

@@ -5,9 +5,9 @@
 // for stochastic means that the ten n of one repeat share their random bits. The publication's program compares the sum
 // with that of the rounded terms; here it is compared with H(n) itself, and the checks of the bounds, which do not
 // cover the terms' own rounding, with the rounded terms.
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"

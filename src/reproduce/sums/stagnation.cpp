@@ -6,12 +6,12 @@
 #include <cmath>
 #include <optional>
 
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/sums/running_sum.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"

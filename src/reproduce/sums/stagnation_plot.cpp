@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
 #include "src/reproduce/steps/paths.h"
 
 namespace softamp::reproduce {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operand.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp::reproduce {
 namespace {

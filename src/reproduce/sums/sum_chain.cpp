@@ -5,8 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operand.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp::reproduce {
 namespace {

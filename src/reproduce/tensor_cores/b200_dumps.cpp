@@ -10,12 +10,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "softamp/chips/chip_table.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/cvt_rs.h"
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
 #include "softamp/tensor/chip_round.h"
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 

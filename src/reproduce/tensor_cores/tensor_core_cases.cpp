@@ -4,8 +4,8 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/operations.h"
-#include "softamp/report/number_text.h"
 
 namespace softamp::reproduce::matrix_units {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/tensor_cores/vector_files.h"
 

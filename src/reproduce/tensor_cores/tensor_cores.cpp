@@ -8,7 +8,7 @@
 
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "softamp/data/images.h"
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/data/archive.h"
-#include "src/report/sha256.h"
+#include "src/files/sha256.h"
 #include "src/text/joined.h"
 
 namespace softamp::reproduce::matrix_units {

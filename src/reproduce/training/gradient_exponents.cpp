@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "softamp/report/statistics.h"
+#include "softamp/findings/statistics.h"
 #include "softamp/tensor/bulk.h"
 
 namespace softamp::reproduce {

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "softamp/report/names.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/names/names.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/checks.h"
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/training/gradient_exponents.h"

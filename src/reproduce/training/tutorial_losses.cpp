@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "softamp/report/number_text.h"
-#include "softamp/report/running_sum.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/sums/running_sum.h"
+#include "src/numbers/decimal_text.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 
 namespace softamp {
 namespace {

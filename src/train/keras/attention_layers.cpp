@@ -4,7 +4,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/train/layers.h"
 #include "src/train/cast_node.h"
 

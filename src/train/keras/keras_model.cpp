@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 #include "softamp/data/sampler.h"
-#include "softamp/engine/float_environment.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/progress.h"
+#include "softamp/machine/float_environment.h"
+#include "src/machine/progress.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {

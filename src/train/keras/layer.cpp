@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "src/files/printable.h"
-#include "src/report/read_json.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {

@@ -4,8 +4,8 @@
 #include <array>
 #include <stdexcept>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 #include "src/train/cast_node.h"
 #include "src/train/keras/kept_weights.h"
 

@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "src/files/printable.h"
+#include "softamp/machine/float_environment.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/train/keras/loss_scale_optimizer.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/read_json.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 
 namespace softamp {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/train/layers.h"
 
 namespace softamp {

@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/kernel/random.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 
 namespace softamp {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/train/variable.h"
 
 namespace softamp::layers_detail {

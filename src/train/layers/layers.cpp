@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "softamp/graph/operation.h"
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "src/train/layers/layer_input.h"
 #include "src/train/layers/layer_precision.h"
 

@@ -1,11 +1,11 @@
 // Layers that work on each element: activations by name, and dropout.
 #include <algorithm>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/train/layers.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 #include "src/train/layers/layer_input.h"
 
 namespace softamp::layers {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <vector>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/train/layers.h"
 #include "src/train/layers/layer_input.h"
 #include "src/train/layers/layer_precision.h"

@@ -6,9 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 #include "src/train/cast_node.h"
 
 namespace softamp {

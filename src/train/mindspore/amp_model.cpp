@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "src/train/mindspore/cell_model.h"
 #include "src/train/mindspore/on_device.h"
 

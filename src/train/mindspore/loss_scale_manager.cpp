@@ -3,8 +3,8 @@
 #include <bit>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 
 namespace softamp::cells {
 namespace {

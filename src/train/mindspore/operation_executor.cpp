@@ -8,7 +8,7 @@
 #include "softamp/engine/program.h"
 #include "softamp/engine/settings.h"
 #include "softamp/graph/operation.h"
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 
 namespace softamp::cells {
 namespace {

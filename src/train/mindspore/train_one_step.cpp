@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
 #include "softamp/graph/operation.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
-#include "softamp/report/number_text.h"
 #include "src/train/mindspore/cell_model.h"
 #include "src/train/mindspore/on_device.h"
 #include "src/train/training_step.h"

@@ -3,9 +3,9 @@
 #include <stdexcept>
 
 #include "softamp/train/network_file.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp {
 namespace {

@@ -10,14 +10,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "src/files/input_file.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/read_json.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/joined.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 #include "src/train/network/layer_types.h"
 
 namespace softamp {

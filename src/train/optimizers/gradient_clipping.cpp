@@ -1,8 +1,8 @@
 // Clipping of gradients as nodes: by value, by each norm, by the norm of all together.
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/train/optimizer.h"
 
 namespace softamp {

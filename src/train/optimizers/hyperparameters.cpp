@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/train/optimizer.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/lower_case.h"
 
 namespace softamp {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "softamp/report/tensor_text.h"
+#include "softamp/findings/tensor_text.h"
 
 namespace softamp {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/numerics/format.h"
 #include "src/train/optimizers/optimizer_update.h"
 

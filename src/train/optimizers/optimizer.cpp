@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/tensor_text.h"
+#include "softamp/findings/tensor_text.h"
+#include "softamp/machine/float_environment.h"
 #include "src/train/optimizers/optimizer_update.h"
 
 namespace softamp {

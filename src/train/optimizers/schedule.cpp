@@ -2,9 +2,9 @@
 
 #include <stdexcept>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 
 namespace softamp {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/replicas/replica_options.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "softamp/report/exception.h"
+#include "softamp/findings/exception.h"
 #include "softamp/train/exchange.h"
 
 namespace softamp::train_detail {

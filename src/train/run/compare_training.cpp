@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "softamp/data/sampler.h"
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
+#include "softamp/findings/exception.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "src/train/run/run_data.h"
 #include "src/train/run/run_length.h"
 #include "src/train/weights/weight_files.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "softamp/report/names.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/names/names.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::train_detail {
 namespace {

@@ -2,7 +2,7 @@
 // 3).
 #pragma once
 
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 #include "softamp/train/exponent_totals.h"
 
 namespace softamp::train_detail {

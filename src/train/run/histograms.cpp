@@ -6,10 +6,10 @@
 #include <stdexcept>
 
 #include "softamp/engine/program.h"
-#include "softamp/report/names.h"
+#include "softamp/names/names.h"
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
+#include "src/text/printable.h"
 #include "src/train/run/exponent_plot.h"
 
 namespace softamp::train_detail {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "softamp/report/plot.h"
+#include "softamp/pictures/plot.h"
 #include "softamp/train/train_settings.h"
 #include "softamp/train/trainer.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "softamp/engine/float_environment.h"
-#include "src/report/numbers/decimal_text.h"
+#include "softamp/machine/float_environment.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::train_detail {
 

@@ -9,9 +9,9 @@
 #include "softamp/graph/trace.h"
 #include "softamp/train/network_file.h"
 #include "src/data/archive.h"
-#include "src/files/machine_memory.h"
+#include "src/machine/machine_memory.h"
 #include "src/precision/recipe_source.h"
-#include "src/report/read_json.h"
+#include "src/text/read_json.h"
 #include "src/train/replicas/replica_options.h"
 
 namespace softamp::train_detail {

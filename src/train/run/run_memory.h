@@ -5,7 +5,7 @@
 #include <string>
 
 #include "softamp/train/trainer.h"
-#include "src/files/machine_memory.h"
+#include "src/machine/machine_memory.h"
 
 namespace softamp::train_detail {
 

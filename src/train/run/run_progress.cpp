@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "src/report/numbers/decimal_text.h"
-#include "src/report/read_json.h"
+#include "src/numbers/decimal_text.h"
+#include "src/text/read_json.h"
 #include "src/train/json_number.h"
 
 namespace softamp::train_detail {

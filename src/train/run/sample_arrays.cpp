@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "softamp/data/npz.h"
-#include "softamp/report/number_text.h"
+#include "softamp/numbers/number_text.h"
 #include "src/train/run/samples.h"
 
 namespace softamp::train_detail {

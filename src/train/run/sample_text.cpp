@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "src/data/archive.h"
-#include "src/files/utf8.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/utf8.h"
 #include "src/train/run/samples.h"
 
 namespace softamp::train_detail {

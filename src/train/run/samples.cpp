@@ -8,7 +8,7 @@
 #include "softamp/graph/trace.h"
 #include "softamp/numerics/math_exp.h"
 #include "softamp/numerics/math_log.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 #include "src/train/evaluation.h"
 
 namespace softamp::train_detail {

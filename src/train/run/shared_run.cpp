@@ -6,10 +6,10 @@
 #include <sstream>
 #include <thread>
 
+#include "softamp/findings/exception.h"
 #include "softamp/numerics/version.h"
-#include "softamp/report/exception.h"
 #include "src/data/archive.h"
-#include "src/report/reason.h"
+#include "src/text/reason.h"
 #include "src/train/checkpoint_entries.h"
 #include "src/train/replicas/exchange_calls.h"
 #include "src/train/settings/settings_fields.h"

@@ -1,6 +1,6 @@
 #include "src/train/run/stuck_scale.h"
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp::train_detail {
 

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/files/place.h"
-#include "src/report/newer_file.h"
-#include "src/report/read_json.h"
+#include "src/text/newer_file.h"
+#include "src/text/read_json.h"
 #include "src/train/json_number.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/settings/used_settings.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
 
 namespace softamp {
 namespace train_detail {

@@ -6,10 +6,10 @@
 
 #include "softamp/data/npz.h"
 #include "softamp/engine/program.h"
-#include "softamp/report/tensor_text.h"
+#include "softamp/findings/tensor_text.h"
 #include "src/files/output_file.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 
 namespace softamp::train_detail {
 namespace {

@@ -5,14 +5,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "softamp/engine/float_environment.h"
-#include "softamp/report/chip_table.h"
-#include "softamp/report/names.h"
-#include "softamp/report/number_text.h"
+#include "softamp/chips/chip_table.h"
+#include "softamp/machine/float_environment.h"
+#include "softamp/names/names.h"
+#include "softamp/numbers/number_text.h"
 #include "softamp/train/network_file.h"
-#include "src/files/printable.h"
-#include "src/report/comma_list.h"
-#include "src/report/numbers/decimal_text.h"
+#include "src/numbers/decimal_text.h"
+#include "src/text/comma_list.h"
+#include "src/text/printable.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/visible_overflow.h"
 

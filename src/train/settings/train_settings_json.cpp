@@ -7,12 +7,12 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/train/network_file.h"
 #include "softamp/train/train_settings.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/read_json.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
+#include "src/text/read_json.h"
 #include "src/train/settings/settings_fields.h"
 
 namespace softamp {

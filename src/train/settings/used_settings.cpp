@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "softamp/engine/float_environment.h"
+#include "softamp/machine/float_environment.h"
 #include "softamp/precision/loss_scale.h"
 #include "src/train/json_number.h"
 #include "src/train/run/run_data.h"

@@ -8,10 +8,10 @@
 
 #include "softamp/data/npz.h"
 #include "softamp/train/checkpoint.h"
-#include "src/files/printable.h"
-#include "src/graph/nearest_name.h"
-#include "src/report/numbers/decimal_text.h"
-#include "src/tensor/npy_types.h"
+#include "src/data/npy_types.h"
+#include "src/numbers/decimal_text.h"
+#include "src/text/nearest_name.h"
+#include "src/text/printable.h"
 #include "src/train/run/run_data.h"
 #include "src/train/weights/safetensors_weights.h"
 

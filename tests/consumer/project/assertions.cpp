@@ -1,5 +1,5 @@
 // Someone's tests with softamp's assertions for GoogleTest; one of them fails, and says what differs.
-#include <softamp/report/gtest.h>
+#include <softamp/findings/gtest.h>
 #include <softamp/softamp.h>
 
 using namespace softamp;

@@ -1,16 +1,16 @@
 // Entry points of tensor/, report/ and data/.
 #pragma once
 
+#include "softamp/chips/chip_table.h"
 #include "softamp/data/images.h"
-#include "softamp/report/chip_table.h"
-#include "softamp/report/exception.h"
-#include "softamp/report/exponent_histogram.h"
-#include "softamp/report/number_text.h"
-#include "softamp/report/plot.h"
-#include "softamp/report/running_sum.h"
-#include "softamp/report/statistics.h"
-#include "softamp/report/tensor_difference.h"
-#include "softamp/report/tensor_text.h"
+#include "softamp/findings/exception.h"
+#include "softamp/findings/statistics.h"
+#include "softamp/findings/tensor_difference.h"
+#include "softamp/findings/tensor_text.h"
+#include "softamp/numbers/number_text.h"
+#include "softamp/pictures/exponent_histogram.h"
+#include "softamp/pictures/plot.h"
+#include "softamp/sums/running_sum.h"
 #include "softamp/tensor/block_bulk.h"
 #include "softamp/tensor/chip_round.h"
 #include "softamp/tensor/device_round.h"
@@ -143,7 +143,8 @@ inline std::string arrays_in_blocks() {
   const bulk::BlockLayout layout = bulk::BlockLayout::of(shape);
   std::string text;
   for (const bool nvfp4 : {false, true}) {
-    const bulk::BlockFormat f = nvfp4 ? bulk::BlockFormat::of_nvfp4() : bulk::BlockFormat::of_mx(block::Element(kE3m2));
+    const block::BlockFormat f =
+        nvfp4 ? block::BlockFormat::of_nvfp4() : block::BlockFormat::of_mx(block::Element(kE3m2));
     std::vector<uint8_t> codes(in.size()), scales(bulk::scale_count(layout, f));
     const uint32_t amax = bulk::quantize(in, layout, f, codes, scales);
     bulk::dequantize(codes, scales, layout, f, amax, out);

@@ -3,9 +3,9 @@
 #include "tests/program/process.h"
 
 #include "softamp/data/npy.h"
+#include "softamp/names/block_format_names.h"
 #include "softamp/numerics/block/block_format.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/block_format_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

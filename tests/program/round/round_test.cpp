@@ -3,9 +3,9 @@
 #include "tests/program/process.h"
 
 #include "softamp/data/npy.h"
+#include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
 #include "softamp/numerics/random.h"
-#include "softamp/report/names.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

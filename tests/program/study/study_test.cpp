@@ -1,5 +1,5 @@
 // `softamp study`: grids of settings, side by side, kept and gone on with, and one table at the end.
-#include "src/report/checked_json.h"
+#include "src/files/checked_json.h"
 #include "tests/program/process.h"
 #include "tests/program/signalled.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "softamp/findings/exception.h"
 #include "softamp/graph/trace.h"
-#include "softamp/report/exception.h"
 #include "src/backend.h"
 #include "tests/train/cell_networks.h"
 

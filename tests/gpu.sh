@@ -2,9 +2,9 @@
 # Everything that a machine with a GPU can show (N427):
 #   bash tests/gpu.sh [--quick] [--seconds N] [--nvcc FILE] [--out FILE.json]
 # Builds a minimal Release build (SOFTAMP_MINIMAL) for this GPU in build-gpu/ and runs, what tells the most first: functions
-# with a body of their own for a device, the numerics sweep, 20 steps of training beside the CPU engine's, the exchange by
-# NCCL of one rank with itself (where nccl.h and libnccl are), the benchmarks, the parity suite against the CPU engine, and memcheck, racecheck, initcheck and synccheck of compute-sanitizer (where it is installed). Writes one JSON verdict
-# [=build-gpu/verdict.json], anew after every part, so that a stop loses nothing.
+# with a body of their own for a device, the numerics sweep, 20 steps of training beside the CPU engine's, the benchmarks, the
+# parity suite against the CPU engine, and memcheck, racecheck, initcheck and synccheck of compute-sanitizer (where it is
+# installed). Writes one JSON verdict [=build-gpu/verdict.json], anew after every part, so that a stop loses nothing.
 #   --seconds N  for all together [=600 with 16 or more cores, else 1200]
 #   --quick      smaller cases, no benchmarks: 90 s after the build
 #   --nvcc FILE  the compiler [=CUDACXX, nvcc on PATH, CUDA_HOME, the newest /usr/local/cuda*]
@@ -166,7 +166,6 @@ part() {
   case $code in
     0) state=passed ;;
     77) state=failed reason=$(tail -n 1 "$folder/$name.log") ;;  # "no GPU: ..."
-    78) state=skipped reason=$(tail -n 1 "$folder/$name.log") ;; # "no NCCL: ..."
     124) state=timeout reason="stopped after $most s" ;;
     137) state=timeout reason="killed: it did not end after $most s, or memory ran out" ;;
     *) state=failed reason="exit code $code: $(grep -m 1 -E 'DIFFERS|ERROR|rror|, emu has ' "$folder/$name.log" || tail -n 1 "$folder/$name.log")" ;;
@@ -240,11 +239,6 @@ if [ -n "$built" ]; then
   part numerics 60 "$programs/gpu_numerics"
   part train_compare 60 "$softamp" train --set generated=true --set precision=mixed --set stochastic_rounding=on \
     --set partials=half --backend cuda --compare emu --steps 20
-  if [ -x "$programs/gpu_exchange" ]; then
-    part exchange 60 "$programs/gpu_exchange" --json "$folder/exchange.json"
-  else
-    note exchange skipped 0 "no NCCL: the build found no nccl.h" ''
-  fi
   [ -n "$quick" ] || part bench $(($(left) / 6)) "$programs/gpu_bench" --json "$folder/bench.json"
   most=$(($(left) - 4 * check - 15))
   [ "$most" -gt 10 ] || most=10

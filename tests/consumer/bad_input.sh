@@ -43,6 +43,7 @@ refused 1 "CMake did not find: TBB \(Debian package libtbb-dev\), CLI11 \(Debian
   build -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON -DCMAKE_DISABLE_FIND_PACKAGE_TBB=ON
 
 # Options that are not known, or do not go together.
+refused 1 "SOFTAMP_NCCL is not known; known are SOFTAMP_BUILD_BENCH, SOFTAMP_" build -DSOFTAMP_NCCL=ON
 refused 1 "SOFTAMP_SANITIZE=adress is not known; known are OFF, address, " build -DSOFTAMP_SANITIZE=adress
 refused 1 "SOFTAMP_BUILD_PROGRAM=ON needs packages that SOFTAMP_MINIMAL=ON does without" build -DSOFTAMP_MINIMAL=ON
 refused 1 "SOFTAMP_BUILD_PROGRAM=ON needs the library; expected SOFTAMP_BUILD_LIBRARY=ON" build -DSOFTAMP_BUILD_LIBRARY=OFF

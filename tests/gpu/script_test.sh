@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# script_test.sh SOURCE_DIR PARITY BENCH EXCHANGE: tests/gpu.sh without a GPU. First with the programs as they are on the
-# host (PARITY, BENCH, EXCHANGE), then with stand-ins that fail, take too long or come to no end: verdict, exit code and JSON.
+# script_test.sh SOURCE_DIR PARITY BENCH: tests/gpu.sh without a GPU. First with the programs as they are on the host (PARITY,
+# BENCH), then with stand-ins that fail, take too long or come to no end: verdict, exit code and JSON.
 # tests: N427
 set -euo pipefail
 
 script=$1/tests/gpu.sh
 parity=$2
 bench=$3
-exchange=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/programs"
@@ -46,12 +45,10 @@ program "$work/programs/gpu_numerics" 'echo equal'
 program "$work/programs/softamp" '[ "$1 ${*: -6}" = "train --backend cuda --compare emu --steps 20" ] && echo all equal'
 program "$work/programs/gpu_parity" "exec '$parity' \"\$@\" --small elementwise"
 program "$work/programs/gpu_bench" "exec '$bench' \"\$@\" --small"
-program "$work/programs/gpu_exchange" "exec '$exchange' \"\$@\""
 program "$work/bin/compute-sanitizer" 'while [ "${1#--}" != "$1" ]; do case $1 in --tool | --error-exitcode) shift 2 ;; *) shift ;; esac; done; exec "$@"'
 expect 'the programs on the host' 0 '"verdict": "passed"' '"parity": {"state": "passed"' '"elementwise": {"cases": ' \
   '"differ": 0' '"racecheck": {"state": "passed"' '"train_compare": {"state": "passed"' '"bench": {"state": "passed"' 'training_step' \
-  '"goals_missed": "matmul_' '"reason": "no cuBLAS was found' 'goals missed: matmul_' 'layer_norm' 'adam_fp32' \
-  '"exchange": {"state": "passed"' '"about": "NCCL 2.28.9, and in process' --
+  '"goals_missed": "matmul_' '"reason": "no cuBLAS was found' 'goals missed: matmul_' 'layer_norm' 'adam_fp32' --
 
 mkdir -p "$work/toolkit/bin" "$work/toolkit/lib64"
 : >"$work/toolkit/lib64/libcublas.so.13"
@@ -66,10 +63,6 @@ program "$work/programs/gpu_bench" 'echo \"none\"; exit 0'
 program "$work/programs/softamp" 'echo "step 3: loss: cuda has 1 (0x3ff0), emu has 2 (0x4000)"; echo "compared cuda with emu"; exit 1'
 expect 'a training step that differs' 1 '"train_compare": {"state": "failed"' 'exit code 1: step 3: loss: cuda has 1 (0x3ff0), emu has 2' -- --quick
 program "$work/programs/softamp" 'echo all equal'
-program "$work/programs/gpu_exchange" 'echo "no NCCL: libnccl.so.2 is not there"; exit 78'
-expect 'no libnccl' 1 '"exchange": {"state": "skipped"' '"reason": "no NCCL: libnccl.so.2 is not there"' -- --quick
-rm "$work/programs/gpu_exchange"
-expect 'no nccl.h' 1 '"exchange": {"state": "skipped"' '"reason": "no NCCL: the build found no nccl.h"' -- --quick
 
 cut='while [ $# -gt 0 ]; do [ "$1" = --json ] && echo "{\"cut\": \"graphs training\", \"differ\": 0}" >"$2"; shift; done'
 program "$work/programs/gpu_parity" "$cut"

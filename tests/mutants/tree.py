@@ -127,9 +127,9 @@ class Tree:
         return found
 
     def programs(self):
-        """The programs of GoogleTest's, one a folder of tests, and the one of NCCL's stand-in."""
+        """The programs of GoogleTest's, one a folder of tests."""
         said = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], check=True, capture_output=True, text=True).stdout
-        return re.findall(r"^(tests/(?:exchange/\w+/)?test_\w+): CXX_EXECUTABLE", said, re.MULTILINE)
+        return re.findall(r"^(tests/test_\w+): CXX_EXECUTABLE", said, re.MULTILINE)
 
     def decided_at_run_time(self, programs):
         """The places whose code is in these programs; the others are constants of the compiler."""

@@ -1,7 +1,6 @@
 #include "src/program/train/shared_train.h"
 
 #include "src/exchange/mpi_exchange.h"
-#include "src/exchange/nccl_exchange.h"
 #include "src/program/ranks/launched.h"
 #include "src/program/ranks/ranks_here.h"
 #include "src/program/usage.h"
@@ -39,7 +38,7 @@ void compare_programs(Exchange& exchange) {
                                       all[0] + "; expected the same program on all ranks");
 }
 
-std::unique_ptr<Exchange> opened(const Launched& launched, bool quiet) {
+std::unique_ptr<MpiExchange> opened(const Launched& launched, bool quiet) {
   const std::optional<MpiKind> mpi = mpi_launcher();
   if (!mpi)
     throw UsageError("started as one of " + std::to_string(launched.ranks) + " processes by " + launched.by +
@@ -77,25 +76,15 @@ int agreed(Exchange& exchange, int code) {
   }
 }
 
-/// NCCL around the MPI, where all ranks compute on GPUs and can have it.
-void use_nccl(std::unique_ptr<Exchange>& exchange, const std::string& backend, bool tells) {
-  if (train_detail::any_says(*exchange, backend != "cuda")) return;
-  const std::string why = why_no_nccl(*exchange);
-  if (why.empty())
-    exchange = open_nccl_exchange(std::move(exchange));
-  else if (tells)
-    std::cerr << "softamp train: GPUs exchange by " << exchange->about() << ", without NCCL: " << why << '\n';
-}
-
-int run_on(std::unique_ptr<Exchange>& exchange, TrainVerbOptions o) {
+int run_on(Exchange& exchange, TrainVerbOptions o) {
   for (const auto& [option, asked] :
        {std::pair{"--compare", !o.compare.empty()}, {"--find-loss-scale", o.find_loss_scale}})
     if (asked)
-      throw UsageError(std::string(option) + ": " + std::to_string(exchange->ranks()) +
+      throw UsageError(std::string(option) + ": " + std::to_string(exchange.ranks()) +
                        " processes; expected it in one, without mpirun");
-  compare_programs(*exchange);
-  choose_device(*exchange);
-  if (exchange->rank() > 0) {
+  compare_programs(exchange);
+  choose_device(exchange);
+  if (exchange.rank() > 0) {
     o.output.quiet = true;
     o.json = false;
     o.csv.clear();
@@ -104,12 +93,9 @@ int run_on(std::unique_ptr<Exchange>& exchange, TrainVerbOptions o) {
     o.output.write_initial.clear();
     o.output.write_batches.clear();
   }
-  o.exchange_for = [&exchange, tells = !o.output.quiet](const std::string& backend) {
-    use_nccl(exchange, backend, tells);
-    return exchange.get();
-  };
+  o.output.exchange = &exchange;
   const int code = run_train(std::move(o));
-  return agreed(*exchange, code);
+  return agreed(exchange, code);
 }
 
 }  // namespace
@@ -120,7 +106,7 @@ int run_train_on_ranks(TrainVerbOptions o) {
   o.usual_replicas = launched.ranks;
   if (o.print_settings || !o.print_network.empty() || !o.print_recipe_fp8.empty())
     return launched.rank == 0 ? run_train(std::move(o)) : kSuccess;
-  std::unique_ptr<Exchange> exchange;
+  std::unique_ptr<MpiExchange> exchange;
   try {
     exchange = opened(launched, o.output.quiet);
   } catch (const std::exception& e) {
@@ -128,7 +114,7 @@ int run_train_on_ranks(TrainVerbOptions o) {
   }
   const bool first = exchange->rank() == 0;
   try {
-    return run_on(exchange, std::move(o));
+    return run_on(*exchange, std::move(o));
   } catch (const ExchangeError& e) {
     // Where rank 0 is lost, who is left tells it.
     return fail(e, e.code(), first || e.interrupted() || std::string_view(e.what()).starts_with("rank 0 "));

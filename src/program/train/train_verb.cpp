@@ -258,7 +258,6 @@ int run_train(TrainVerbOptions o) {
     Recipe::find(m.value).dump(o.recipe_dump);
     if (!o.output.quiet) std::cerr << "INFO the recipe is written to " << o.recipe_dump << '\n';
   }
-  if (o.exchange_for) o.output.exchange = o.exchange_for(settings.backend);
   if (!o.compare.empty()) return compare(settings, o);
   if (o.find_loss_scale) return search(settings, o);
   const InterruptGuard guard;

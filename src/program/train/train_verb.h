@@ -1,10 +1,8 @@
 // What `softamp train` does once its command line is read; no matter what read it.
 #pragma once
 
-#include "softamp/train/exchange.h"
 #include "softamp/train/training_run.h"
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,10 +21,8 @@ struct TrainVerbOptions {
   std::string initial;          ///< file of first weights; "": the settings'
   std::string csv;              ///< a line for each step goes there; "": nowhere
   RunOutput output;
-  int64_t steps = 0;  ///< 0: the settings'
-  int threads = 0;    ///< 0: the settings'
-  /// The exchange to train with, once the backend is known; asked where output.exchange is set [=that].
-  std::function<Exchange*(const std::string& backend)> exchange_for;
+  int64_t steps = 0;       ///< 0: the settings'
+  int threads = 0;         ///< 0: the settings'
   int usual_replicas = 1;  ///< where neither file nor `set` names them
   bool print_settings = false, find_loss_scale = false, json = false;
 };

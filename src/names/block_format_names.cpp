@@ -4,6 +4,7 @@
 
 #include "softamp/names/names.h"
 
+#include "src/names/idle.h"
 #include "src/names/name_rows.h"
 #include "src/text/comma_list.h"
 
@@ -211,8 +212,9 @@ block::BlockFormat parse_block_format(std::string_view text) {
   }
   for (const auto& [option, value] : given) {
     if (!option->belongs(format)) {
-      refuse(std::string(option->name) + (option->belongs == is_stochastic ? " belongs to a stochastic rounding"
-                                          : option->belongs == is_rceil && is_mx(format)
+      if (option->belongs == is_stochastic)
+        refuse(detail::idle_message(std::string(option->name), "no rounding is stochastic", "rounding=stochastic"));
+      refuse(std::string(option->name) + (option->belongs == is_rceil && is_mx(format)
                                               ? " belongs to scale_rule=rceil"
                                               : " is no option of " + found->names.front()));
     }

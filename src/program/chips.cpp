@@ -5,7 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
+
+#include "src/text/joined.h"
 
 namespace softamp::program {
 namespace {
@@ -46,8 +49,18 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
       if (chip_rounding(chip, f).exists) return true;
     return false;
   };
-  for (const FloatFormat& f : o.formats)
-    if (!has(f)) require_chip_rounding(chips.front(), f);  // throws, naming the formats that it has
+  for (const FloatFormat& f : o.formats) {
+    if (has(f)) continue;
+    if (chips.size() == 1) require_chip_rounding(chips.front(), f);  // throws, naming the formats that it has
+    std::vector<std::string> known;
+    for (const Chip chip : chips)
+      for (const FloatFormat& known_format : chip_facts(chip).formats)
+        if (const std::string name = format_name(known_format);
+            std::find(known.begin(), known.end(), name) == known.end())
+          known.push_back(name);
+    throw UsageError("--format: '" + format_name(f) + "': no chip that is compared rounds to it; expected " +
+                     joined(known, ", "));
+  }
   if (!o.formats.empty()) return o.formats;
   std::vector<FloatFormat> formats;
   for (const FloatFormat& f : {kFp16, kBf16})

@@ -112,12 +112,14 @@ Json status_json(const RunResult& result) {
 
 class Run {
  public:
-  explicit Run(const RunOptions& o) : o_(o), kind_(is_graph_def(o.graph) ? GraphKind::kGraphDef : GraphKind::kSoftamp) {
+  Run(const RunOptions& o, const cli::App& app)
+      : o_(o), app_(app), kind_(is_graph_def(o.graph) ? GraphKind::kGraphDef : GraphKind::kSoftamp) {
     feed_files_ = given_to_names("--feed", o_.feeds, "NAME=FILE.npy");
     const bool network = kind_ == GraphKind::kSoftamp && is_network(o_.graph);
     if (!o_.precision.empty() && !network)
       throw UsageError("--precision: '" + o_.precision + "': '" + o_.graph +
                        "' is a graph, which has its dtypes; expected it with a network's file");
+    if (!o_.print.empty()) refuse_idle_in_print(app_, kind_ == GraphKind::kGraphDef, network);
     if (kind_ == GraphKind::kGraphDef) return;
     if (network) {
       NetworkGraph loaded = load_network_graph(o_.graph, o_.precision, feed_files_, o_.seed);
@@ -152,6 +154,7 @@ class Run {
     if (!o_.out.empty() && fs::exists(o_.out) && !fs::is_directory(o_.out))
       throw UsageError("--out: '" + o_.out + "' is not a folder");
     fed_back_ = fed_back(graph_, o_.fed_back, feed_files_);
+    refuse_idle_in_run(app_, graph_.graph, options, draws_values());
     check_files();
     if (o_.first_step + o_.steps > Executor::kSteps)
       throw UsageError("--steps: " + std::to_string(o_.steps) + " from step " + std::to_string(o_.first_step) +
@@ -180,6 +183,11 @@ class Run {
   }
 
  private:
+  /// Whether first values of variables are drawn: those of a network, and what a GraphDef assigns.
+  bool draws_values() const {
+    return !first_values_.empty() || (kind_ == GraphKind::kGraphDef && !graph_.variables.empty());
+  }
+
   /// Before anything is computed or written.
   void check_files() const {
     files::RunFiles files;
@@ -307,6 +315,7 @@ class Run {
   }
 
   const RunOptions& o_;
+  const cli::App& app_;
   GraphKind kind_;
   RunnableGraph graph_;
   std::vector<fs::path> arrays_;
@@ -343,7 +352,7 @@ Examples:
   softamp run dense.json --print text)");
   auto options = std::make_shared<RunOptions>();
   options->add_to(app);
-  return {app, [options] { return Run(*options).run(); }};
+  return {app, [options, app] { return Run(*options, app).run(); }};
 }
 
 }  // namespace softamp::program

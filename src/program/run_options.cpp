@@ -272,9 +272,10 @@ ExecutorOptions RunOptions::executor_options() const {
   }
   set_behaviour(o.config, behaviour);
   if (!partials.empty()) {
-    // Any name of the two dtypes; Poplar's own words go on.
     const auto dtype = parse_dtype(partials);
-    const std::string word = dtype == DType::kFloat16 ? "half" : dtype == DType::kFloat32 ? "float" : partials;
+    if (dtype != DType::kFloat16 && dtype != DType::kFloat32)
+      throw UsageError("--partials: '" + partials + "': expected half or float");
+    const char* const word = dtype == DType::kFloat16 ? "half" : "float";
     o.config.matmuls.poplar_options["partialsType"] = word;
     o.config.convolutions.poplar_options["partialsType"] = word;
   }

@@ -39,6 +39,12 @@ struct RunOptions {
   void round_as_chip(const Graph& run, ExecutorOptions& options) const;
 };
 
+/// Throws UsageError for an option that changes nothing in a run of this graph with these options. draws_values: its
+/// seed also draws first values of variables.
+void refuse_idle_in_run(const cli::App& app, const Graph& graph, const ExecutorOptions& options, bool draws_values);
+/// The same where the graph is only printed. kind: a GraphDef is printed as it is imported for its fetches.
+void refuse_idle_in_print(const cli::App& app, bool graph_def, bool network);
+
 /// Sets the behaviour that words name, separated by commas: inv div0 oflo esr nanoo, or all, or off.
 void set_behaviour(IpuConfig& config, const std::string& words);
 

@@ -89,7 +89,7 @@ TEST(BlockFormatNames, MistakesAreNamed) {
   EXPECT_THAT(refusal("mxfp4:block=0"), HasSubstr("'0'; expected a whole number from 1 to 1048576 for block"));
   EXPECT_THAT(refusal("mxfp4:block=32x"), HasSubstr("'32x'"));
   EXPECT_THAT(refusal("mxfp4:block=8,block=8"), HasSubstr("block is given twice"));
-  EXPECT_THAT(refusal("mxfp4:bits=8"), HasSubstr("bits belongs to a stochastic rounding"));
+  EXPECT_THAT(refusal("mxfp4:bits=8"), HasSubstr("bits: no rounding is stochastic; expected rounding=stochastic"));
   EXPECT_THAT(refusal("mxfp4:powers_of_two=true"), HasSubstr("powers_of_two is no option of mxfp4"));
   EXPECT_THAT(refusal("mxfp4:4over6=mae"), HasSubstr("4over6 is no option of mxfp4"));
   EXPECT_THAT(refusal("nvfp4:4over6=mae,scale_rule=torchao"), HasSubstr("4over6 is no option of nvfp4"));

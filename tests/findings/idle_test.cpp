@@ -1,5 +1,5 @@
 // Settings of random bits: each is refused where no case uses it, and taken where one does.
-#include "src/arithmetic/idle.h"
+#include "src/names/idle.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::string said(std::string_view key, const std::vector<RandomUse>& cases) {
 }
 
 TEST(Idle, EverySettingOfRandomBitsNeedsAStochasticRounding) {
-  ASSERT_GE(random_settings().size(), 9u);
+  ASSERT_GE(random_settings().size(), 10u);
   for (const RandomSetting& setting : random_settings()) {
     const std::string refused =
         "--" + std::string(setting.key) + ": no rounding is stochastic; expected --rounding stochastic";
@@ -46,7 +46,8 @@ TEST(Idle, WhatChoosesNumbersOfAGeneratorNeedsOne) {
                                        "--random-bits");
     EXPECT_EQ(said(key, {kGiven, kDrawn}), "taken") << key;
   }
-  for (const char* key : {"bits", "variant", "random_bits", "replicas"}) EXPECT_EQ(said(key, {kGiven}), "taken") << key;
+  for (const char* key : {"bits", "variant", "random_bits", "random_field", "replicas"})
+    EXPECT_EQ(said(key, {kGiven}), "taken") << key;
 }
 
 TEST(Idle, TheFirstSettingInTheTableIsNamed) {

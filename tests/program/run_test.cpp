@@ -431,8 +431,7 @@ TEST_F(RunVerb, WrongFeedsAndFetches) {
 
 TEST_F(RunVerb, WrongValuesOfOptions) {
   EXPECT_EQ(error(kX + "--behaviour oflow").find("--behaviour: unknown behaviour 'oflow'; nearest: oflo"), 0u);
-  EXPECT_EQ(error(kX + "--partials quarter"),
-            "matmuls.poplar_options: partialsType is 'quarter'; expected one of half, float\n");
+  EXPECT_EQ(error(kX + "--partials quarter"), "--partials: 'quarter': expected half or float\n");
   EXPECT_EQ(error(kX + "--block 2"), "--block: '2': expected 1, 4, 16 or k\n");
   EXPECT_EQ(error(kX + "--inner fma").find("--inner: unknown accumulation 'fma'; nearest: fma_chain"), 0u);
   EXPECT_EQ(error(kX + "--isa sse").find("--isa: unknown instruction set 'sse'"), 0u);

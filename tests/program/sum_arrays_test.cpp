@@ -249,7 +249,7 @@ TEST_F(SumArrays, BadInputIsRefusedByNamePlaceAndWhatWasExpected) {
   EXPECT_EQ(refused(stochastic + "--bits 1:33"), "--bits: '33': expected a whole number in 1..32\n");
   EXPECT_EQ(refused(stochastic + "--bits 4,"), "--bits: '': expected a whole number in 1..32\n");
   EXPECT_EQ(refused("--values " + x + " --bits 1:3"),
-            "--bits: 3 numbers of random bits; expected --rounding stochastic beside them, or one number\n");
+            "--bits: no rounding is stochastic; expected --rounding stochastic\n");
   EXPECT_EQ(refused("--values " + x + " --count 3"),
             "--count: expected --value beside it; all elements of an array are added\n");
   EXPECT_EQ(refused("--value 1 --count 3 --codes e4m3"), "--codes: expected --values or --dot beside it\n");

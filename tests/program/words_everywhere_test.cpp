@@ -51,7 +51,12 @@ class WordsEverywhere : public ::testing::Test {
     const float values[] = {0.1f, -1.0f / 3, 1e-6f, 60000.5f};
     write_text(array(), std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" +
                             std::string(reinterpret_cast<const char*>(values), sizeof values));
+    write_text(folder_.file("square.json"), R"({"softamp_graph": 1, "nodes": [
+      {"name": "a", "op": "Const", "attributes": {"value": {"dtype": "float16", "shape": [2, 2], "values": [3, 0.1, 0.7, 9]}}},
+      {"name": "square", "op": "MatMul", "inputs": ["a", "a"]}]})");
   }
+  /// softamp run of a graph with a product of halves.
+  Use run(const std::string& options) const { return {"run " + folder_.file("square.json") + " " + options}; }
   std::string array() const { return folder_.file("x.npy"); }
   /// softamp round with these options, and its codes as the output.
   Use round(const std::string& options) const {
@@ -102,7 +107,7 @@ TEST_F(WordsEverywhere, DTypes) {
         uses.push_back({std::string("train --set precision=float16 --set ") + key + "=@ --print-settings"});
     if (t == DType::kFloat16 || t == DType::kFloat32) {
       uses.push_back({"train --set partials=@ --print-settings"});
-      uses.push_back({"run " + kTwoLayers + " --partials @ --print text"});
+      uses.push_back(run("--partials @"));
       if (std::filesystem::exists(tutorial + "stochastic_rounding")) {
         uses.push_back({tutorial + "stochastic_rounding @ 8 --print-settings"});
         if (t == DType::kFloat32)
@@ -142,7 +147,7 @@ TEST_F(WordsEverywhere, Roundings) {
     expect_alike(row, {{"sum --value 0.1 --count 30 --rounding stochastic --variant @"},
                        {"compute f16_add --rounding stochastic --variant @", "3C00 1000\n"},
                        {"vectors f16_add --rounding stochastic --variant @ --count 5"},
-                       {"run " + kTwoLayers + " --variant @ --print text"},
+                       run("--behaviour esr --variant @"),
                        round("--format fp16 --rounding stochastic --variant @")});
   for (const auto& row : name_rows::kOverflows)
     expect_alike(row, {{"inspect 70000 --overflow @"},
@@ -166,8 +171,7 @@ TEST_F(WordsEverywhere, ChipsAndAccumulators) {
                        {"vectors " + format + "_add --chip @ --count 5"},
                        round("--format " + format + " --chip @")});
   }
-  for (const auto& row : name_rows::kAccumulators)
-    expect_alike(row, {{"run " + kTwoLayers + " --accumulator @ --print text"}});
+  for (const auto& row : name_rows::kAccumulators) expect_alike(row, {run("--accumulator @")});
 }
 
 /// Helps and completions name every canonical word.

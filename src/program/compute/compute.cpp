@@ -196,10 +196,7 @@ int run_compute(const ComputeJob& options, const cli::App& app) {
   const char* const source = options.random_field ? "--random-field" : "--random-bits";
   if (options.random_field && !options.random_bits.empty())
     throw UsageError("--random-field and --random-bits: expected one source of random bits");
-  if ((options.random_field || !options.random_bits.empty()) && plan.random.number_bits == 0)
-    throw UsageError(std::string(source) + ": expected an operation that rounds stochastically beside it, by " +
-                     "--rounding stochastic, --chip or --behaviour esr; " + plan.operation.name +
-                     " draws no random bits here");
+  refuse_idle_random(app, plan, !options.random_field && options.random_bits.empty(), source, false);
   if (options.check && plan.behaviour.enabled_flags() != 0)
     throw UsageError("--check: expected no inv, div0 or oflo in --behaviour, which would stop at the first");
   std::cout.flush();

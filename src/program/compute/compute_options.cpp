@@ -1,6 +1,7 @@
 #include "src/program/compute/compute_options.h"
 
 #include "softamp/numerics/convert.h"
+#include "src/program/idle_options.h"
 #include "src/program/unit_script.h"
 #include "src/text/comma_list.h"
 
@@ -56,6 +57,17 @@ RandomField random_field(const ComputeOptions& o, const ComputeOperation& operat
   return field;
 }
 
+/// Options that change nothing in results or flags of the operation.
+void check_operation(const ComputeOperation& operation, const cli::App& app) {
+  if (operation.rounds != Rounds::kToInteger)
+    refuse_idle(app, "--exact", operation.name + " rounds to no integer", "T_roundToInt or T_to_i32");
+  if (operation.rounds == Rounds::kNever)
+    for (const char* option : {"--rounding", "--overflow", "--bits", "--variant"})
+      refuse_idle(app, option, operation.name + " rounds nothing", "an operation that rounds");
+  if (operation.rounds != Rounds::kToFormat || operation.from_int)
+    refuse_idle(app, "--tininess", operation.name + " has no tiny result", "an operation that has, such as T_mul");
+}
+
 }  // namespace
 
 const char* const kComputeOperationsHelp =
@@ -102,9 +114,18 @@ ComputePlan compute_plan(const ComputeOptions& o, const cli::App& app) {
   if (o.rounding.cast && operation.kind != "to")
     throw UsageError(std::string("--cast: '") + name_of(*o.rounding.cast) +
                      "': expected a conversion between formats, as f32_to_e4m3, not " + operation.name);
+  check_operation(operation, app);
   const FloatingPointBehaviour behaviour = behaviour_of(o, app);
   const Semantics semantics = semantics_of(o, operation.to, behaviour);
   return {operation, {semantics, o.exact}, behaviour, random_field(o, operation, semantics)};
+}
+
+void refuse_idle_random(const cli::App& app, const ComputePlan& plan, bool generator, const std::string& words,
+                        bool draws_operands) {
+  RandomOptions how{.stochastic = "--rounding stochastic, --chip or --behaviour esr", .words = words};
+  if (draws_operands) how.used_otherwise = {"seed"};
+  const detail::RandomUse use{.stochastic = plan.random.number_bits > 0, .generator = generator};
+  refuse_idle_random(app, {&use, 1}, how);
 }
 
 }  // namespace softamp::program

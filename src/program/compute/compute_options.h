@@ -43,6 +43,10 @@ void add_compute_options(const cli::App& app, ComputeOptions& options);
 /// Throws UsageError for options that contradict each other, and for a format or an answer to overflow that the chip
 /// lacks.
 ComputePlan compute_plan(const ComputeOptions& options, const cli::App& app);
+/// Throws UsageError for an option of random bits that the plan does not use. words: the option that gives them where
+/// no `generator` does; draws_operands: --seed chooses operands, too.
+void refuse_idle_random(const cli::App& app, const ComputePlan& plan, bool generator, const std::string& words,
+                        bool draws_operands);
 
 /// The operations and rules that the helps of both verbs name.
 extern const char* const kComputeOperationsHelp;

@@ -1,6 +1,7 @@
 // softamp inspect: one number, or a block of numbers, taken apart.
 #include "src/inspection/inspection.h"
 #include "src/program/format_choice.h"
+#include "src/program/idle_options.h"
 #include "src/program/inspect/block_inspection.h"
 #include "src/program/inspect/inspect_chips.h"
 #include "src/program/inspect/p3109_inspection.h"
@@ -11,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <vector>
 
@@ -155,9 +157,13 @@ int run_p3109_inspection(const InspectOptions& o) {
   return kSuccess;
 }
 
-int run_inspect(const InspectOptions& o) {
+int run_inspect(const InspectOptions& o, const cli::App& app) {
   if (o.choice.p3109) return run_p3109_inspection(o);
-  if (!o.chips.empty()) return run_chips_inspection(o);
+  if (!o.chips.empty()) {
+    if (std::none_of(o.chips.begin(), o.chips.end(), chip_bits_are_free))
+      refuse_idle(app, "--bits", "the chips have numbers of random bits of their own", "p3109_rne or the like");
+    return run_chips_inspection(o);
+  }
   const detail::Inspection inspection = inspection_from(o);
   if (o.json)
     print_json(detail::inspection_json(inspection));
@@ -222,6 +228,9 @@ Verb add_inspect(const cli::App& program) {
             std::vector<std::string> values = app.remaining();
             std::erase(values, "--");
             if (!o->text.empty()) values.insert(values.begin(), o->text);
+            if (o->file.empty() && !o->choice.blocks.empty())
+              for (const char* option : {"--block-index", "--axis"})
+                refuse_idle(app, option, "the values are one block", "--file");
             if (!o->choice.blocks.empty()) return run_block_inspection(*o, values);
             for (const char* option : {"--file", "--block-index", "--axis", "--amax"})
               if (app.option(option).count() > 0)
@@ -232,7 +241,7 @@ Verb add_inspect(const cli::App& program) {
               throw UsageError(std::to_string(values.size()) +
                                " values: expected one number or code; see `softamp inspect --help`");
             o->text = values.front();
-            return run_inspect(*o);
+            return run_inspect(*o, app);
           }};
 }
 

@@ -1,9 +1,11 @@
 // softamp round: an array in a .npy file, rounded to a format.
 #include "src/program/round/round.h"
 #include "src/program/backend_option.h"
+#include "src/program/idle_options.h"
 #include "src/program/program.h"
 
 #include "softamp/machine/interrupt.h"
+#include "softamp/names/block_format_names.h"
 #include "softamp/numbers/number_text.h"
 #include "softamp/numerics/decimal.h"
 #include "src/files/run_files.h"
@@ -52,17 +54,20 @@ void gather_block_options(RoundOptions& o, const cli::App& app) {
   if (given("--rounding")) all.emplace_back("rounding", name_of(o.rounding.mode));
   if (given("--bits")) all.emplace_back("bits", std::to_string(o.rounding.bits));
   if (given("--variant")) all.emplace_back("variant", name_of(o.rounding.variant));
+  const bool stochastic = given("--rounding") ? o.rounding.mode == RoundingMode::kStochastic
+                                              : parse_block_format(o.choice.blocks).rounding().stochastic();
+  const detail::RandomUse use{.stochastic = stochastic};
+  refuse_idle_random(app, {&use, 1});
   o.block_options.insert(o.block_options.begin(), all.begin(), all.end());
 }
 
 void check_round_options(RoundOptions& o, const cli::App& app) {
   if (o.choice.blocks.empty()) refuse_block_options(app, app.option("--format").text());
-  for (const char* other :
-       {"--random-bits", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant", "--overflow"})
-    if (o.back && app.option(other).count() > 0)
-      throw UsageError(std::string(other) + ": expected none beside --dequantize, which rounds nothing");
+  for (const char* other : {"--random-bits", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant",
+                            "--overflow", "--preset", "--saturation", "--random", "--seed", "--step"})
+    if (o.back) refuse_idle(app, other, "--dequantize rounds nothing", "none beside it");
   if (!o.choice.blocks.empty()) {
-    gather_block_options(o, app);
+    if (!o.back) gather_block_options(o, app);
     return check_block_options(o, app);
   }
   if (o.choice.is_number()) {
@@ -78,7 +83,8 @@ void check_round_options(RoundOptions& o, const cli::App& app) {
     return;
   }
   check_small_options(o, app);
-  check_random_options(o, app, o.rounding.mode == RoundingMode::kStochastic);
+  check_random_options(o, app, o.rounding.mode == RoundingMode::kStochastic,
+                       o.choice.e8m0 ? "a format that is rounded stochastically" : "--rounding stochastic");
 }
 
 void carry_out(const RoundOptions& o) {

@@ -122,8 +122,8 @@ class SmallValues {
   double greatest_;
 };
 
-/// Throws UsageError where --random and --random-bits do not fit the rounding.
-void check_random_options(const RoundOptions& o, const cli::App& app, bool stochastic);
+/// Throws UsageError where options of random bits do not fit the rounding. cure: what makes it stochastic.
+void check_random_options(const RoundOptions& o, const cli::App& app, bool stochastic, const std::string& cure);
 
 /// To a format of numbers. Also settles the backend.
 void check_number_options(const RoundOptions& o, const cli::App& app);

@@ -1,5 +1,6 @@
 // softamp round to a format of numbers.
 #include "src/program/backend_option.h"
+#include "src/program/idle_options.h"
 #include "src/program/round/round.h"
 
 #include "src/machine/progress.h"
@@ -89,17 +90,13 @@ void print_flags(const FpStatus& status) {
 
 }  // namespace
 
-void check_random_options(const RoundOptions& o, const cli::App& app, bool stochastic) {
+void check_random_options(const RoundOptions& o, const cli::App& app, bool stochastic, const std::string& cure) {
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError(
         "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
         "them with --random-bits");
-  if (o.random_bits.empty()) return;
-  if (!stochastic) throw UsageError("--random-bits: expected --rounding stochastic beside it");
-  for (const char* other : {"--seed", "--random"})
-    if (app.option(other).count() > 0)
-      throw UsageError(std::string("--random-bits takes the place of the generator; expected no ") + other +
-                       " beside it");
+  const detail::RandomUse use{.stochastic = stochastic, .generator = o.random_bits.empty()};
+  refuse_idle_random(app, {&use, 1}, {.stochastic = cure});
 }
 
 void check_number_options(const RoundOptions& o, const cli::App& app) {
@@ -109,7 +106,7 @@ void check_number_options(const RoundOptions& o, const cli::App& app) {
                      format_name(chip_rounding(*o.rounding.chip, o.format).from) +
                      ": expected a format that it makes from fp32");
   if (o.packed && !o.rounding.chip) throw UsageError("--packed: expected --chip beside it, whose words they are");
-  check_random_options(o, app, stochastic);
+  check_random_options(o, app, stochastic, "--rounding stochastic or --chip");
 }
 
 /// "auto" becomes "emu" or "cuda". A device rounds arrays to codes as NVIDIA's instruction does, and no others.

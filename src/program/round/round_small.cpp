@@ -199,7 +199,6 @@ void check_small_options(const RoundOptions& o, const cli::App& app) {
       throw UsageError("--overflow: 'infinity': expected nan or saturate" + with);
     if (app.option("--saturation").count() > 0)
       throw UsageError("--saturation: expected one of P3109's formats, such as Binary8p4se, not e8m0");
-    if (!o.random_bits.empty()) throw UsageError("--random-bits: expected a stochastic rounding, which e8m0 has not");
     return;
   }
   if (o.rounding.overflow)

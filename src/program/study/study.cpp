@@ -1,5 +1,6 @@
 // softamp study: what a choice of precision, rounding or loss scale does to training, over several seeds.
 #include "src/program/backend_option.h"
+#include "src/program/idle_options.h"
 #include "src/program/ranks/launched.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/study/study_kept.h"
@@ -144,7 +145,7 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
 }
 
 /// Options that do not go together.
-void check_together(const StudyOptions& o) {
+void check_together(const StudyOptions& o, const cli::App& app) {
   const bool draws =
       !o.csv.empty() || !o.runs_csv.empty() || !o.steps_csv.empty() || !o.report.empty() || !o.plots.empty();
   const std::string file = !o.csv.empty()         ? "--csv"
@@ -157,6 +158,12 @@ void check_together(const StudyOptions& o) {
   };
   if (o.log && o.plots.empty() && o.report.empty()) throw UsageError("--log: expected --plot or --report beside it");
   const char* const share = o.list ? "--list" : o.collect ? "--collect" : "--shard";
+  if (o.only_looks())
+    refuse_idle(app, "--jobs", std::string(share) + " runs nothing", "none beside it");
+  else if (!o.json && o.report.empty() && o.running.folder.empty())
+    refuse_idle(app, "--histograms", "nothing shows or keeps them", "--report, --json or --out");
+  if (o.collect && !o.json && o.report.empty())
+    refuse_idle(app, "--histograms", "nothing shows them", "--report or --json");
   if (o.list && o.collect) refuse("--list", "--collect", "one of the two");
   if (o.only_looks() && !o.shard.empty()) refuse(share, "--shard", "one of the two: it shows the runs of all shards");
   if (o.list && draws) refuse("--list", file, file + " with --collect");
@@ -298,7 +305,7 @@ int run_shared(const StudyOptions& o, const StudyPlan& plan, const std::vector<S
   return kSuccess;
 }
 
-int run_verb(const StudyOptions& given) {
+int run_verb(const StudyOptions& given, const cli::App& app) {
   const Launched launched = launched_by();
   const bool speaks = launched.rank == 0;
   StudyOptions o = given;
@@ -308,7 +315,7 @@ int run_verb(const StudyOptions& given) {
     o.plots.clear();
   }
   say_idle_environment("softamp study", o.environment, o.quiet);
-  check_together(o);
+  check_together(o, app);
   if (launched.ranks > 1 && o.running.folder.empty()) {
     if (!speaks) {
       std::this_thread::sleep_for(
@@ -404,7 +411,7 @@ Examples:
   mpirun -n 8 softamp study --mechanisms --seeds 20 --out runs
   softamp study --mechanisms --seeds 20 --out runs --collect --plot mechanisms.svg
   softamp study --mechanisms none,tensorflow=2.3,recipe=full,dtype=fp16,level=O2 --set network=resnet8)");
-  return {app, [o] { return run_verb(*o); }};
+  return {app, [o, app] { return run_verb(*o, app); }};
 }
 
 }  // namespace softamp::program

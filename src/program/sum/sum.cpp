@@ -1,4 +1,5 @@
 // softamp sum: running sums of a number or of arrays.
+#include "src/program/idle_options.h"
 #include "src/program/options.h"
 #include "src/program/sum/sum_cases.h"
 #include "src/program/sum/sum_report.h"
@@ -148,6 +149,9 @@ int run_sum(SumOptions& o, const cli::App& app) {
   if (o.input.files.size() == 2)
     o.input.products = o.rounded_products ? detail::Products::kRounded : detail::Products::kExact;
   const std::vector<SumCase> cases = cases_of(o.axes, o.rounding, o.start, o.replicas);
+  std::vector<detail::RandomUse> uses;
+  for (const SumCase& c : cases) uses.push_back({.stochastic = c.setup.semantics.draws(c.format)});
+  refuse_idle_random(app, uses);
   if (cases.size() == 1 && !o.value.empty() && o.csv.empty()) return run_value(o, cases[0]);
   if (!o.value.empty())
     for (const SumCase& c : cases) operand_code("--value", o.value, c.format);  // before any is run

@@ -94,6 +94,9 @@ std::vector<int> bits_of_list(const std::string& text) {
   std::vector<int> all;
   for (const std::string& part : split_at_commas(text)) {
     const size_t colon = part.find(':');
+    if (colon == 0 || colon + 1 == part.size())
+      throw UsageError("--bits: '" + part + "': expected a range A:B, with both ends in 1.." +
+                       std::to_string(kMostBits));
     const int first = bits_of(part.substr(0, colon));
     const int last = colon == std::string::npos ? first : bits_of(part.substr(colon + 1));
     if (last < first) throw UsageError("--bits: '" + part + "': expected a range A:B, A at most B");
@@ -123,9 +126,6 @@ std::vector<SumCase> cases_of(const SumAxes& axes, const RoundingOptions& others
                               uint64_t replicas) {
   const auto modes = axes.modes.empty() ? std::vector<RoundingMode>{others.mode} : axes.modes;
   const auto bits = axes.bits.empty() ? std::vector<int>{0} : axes.bits;
-  if (bits.size() > 1 && std::find(modes.begin(), modes.end(), RoundingMode::kStochastic) == modes.end())
-    throw UsageError("--bits: " + std::to_string(bits.size()) +
-                     " numbers of random bits; expected --rounding stochastic beside them, or one number");
   std::vector<SumCase> cases;
   for (const FloatFormat& format : axes.formats.empty() ? std::vector<FloatFormat>{kFp16} : axes.formats)
     for (const RoundingMode mode : modes)

@@ -31,7 +31,7 @@ struct SumAxes {
 std::vector<int> bits_of_list(const std::string& text);
 
 /// Every combination; numbers of bits are an axis of stochastic roundings alone. `start` is read in each format.
-/// Throws UsageError where a preset does not round so, and for several numbers of bits without a stochastic rounding.
+/// Throws UsageError where a preset does not round so.
 std::vector<SumCase> cases_of(const SumAxes& axes, const RoundingOptions& others, const std::string& start,
                               uint64_t replicas);
 

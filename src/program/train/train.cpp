@@ -1,5 +1,6 @@
 // softamp train: one training run, from a file of settings.
 #include "src/program/backend_option.h"
+#include "src/program/idle_options.h"
 #include "src/program/options.h"
 #include "src/program/ranks/launched.h"
 #include "src/program/rewrite/mechanism_options.h"
@@ -17,6 +18,22 @@ struct TrainCommand : TrainVerbOptions {
   MechanismOptions mechanisms;
   bool environment = false;
 };
+
+/// Options that change nothing beside others.
+void check_train_options(const cli::App& app, const TrainCommand& o) {
+  std::vector<std::string_view> used = {"--json", "--quiet"};
+  for (const char* print : {"--print-recipe-fp8", "--print-network", "--print-settings"}) {
+    if (app.option(print).count() == 0) continue;
+    used.emplace_back(print);
+    if (o.print_settings && print == std::string("--print-settings"))
+      used.insert(used.end(), {"SETTINGS", "--set", "--tensorflow", "--recipe", "--policy", "--level", "--recipe-fp8",
+                               "--dtype", "--mechanism", "--environment", "--network", "--data", "--initial",
+                               "--backend", "--steps", "--threads"});
+    refuse_all_but(app, used, std::string(print) + " trains nothing", "no " + std::string(print));
+  }
+  if (launched_by().ranks == 1)
+    refuse_idle(app, "--compare-weights", "one process trains", "several, started by mpirun or srun");
+}
 
 }  // namespace
 
@@ -146,7 +163,8 @@ Examples:
   softamp train --set precision=mixed --backend cuda --compare emu --steps 20
   mpirun -n 4 softamp train examples/training/fashion_mixed.json --data ~/data --checkpoint fashion.npz
 Started by mpirun, each process has one replica, or its share of those that the settings name: docs/CLUSTERS.md)");
-  return {app, [o] {
+  return {app, [o, app] {
+            check_train_options(app, *o);
             o->mechanism = mechanism_text(o->mechanisms);
             say_idle_environment("softamp train", o->environment, o->output.quiet || launched_by().rank != 0);
             if (o->environment) {

@@ -43,6 +43,7 @@ struct VectorsOptions {
 
 int run_vectors(const VectorsOptions& o, const cli::App& app) {
   const ComputePlan plan = compute_plan(o.compute, app);
+  refuse_idle_random(app, plan, true, "", true);
   if (plan.behaviour.enabled_flags() != 0)
     throw UsageError("--behaviour: expected esr, nanoo or off; inv, div0 and oflo would stop at the first line");
   const VectorCases cases(plan, o.level, o.seed);

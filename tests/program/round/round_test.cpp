@@ -285,12 +285,13 @@ TEST(Round, RefusesAndLeavesNoFile) {
        "expected nearest for fp32 with --preset ipu"},
       {in + " " + out + sr + " --random xoroshiro128aox", "expected philox or philox7"},
       {in + " " + out + " --format fp16 --random-bits " + folder.file("r3.npy"),
-       "expected --rounding stochastic beside it"},
+       "--random-bits: no rounding is stochastic; expected --rounding stochastic or --chip"},
       {in + " " + out + sr + " --random-bits " + folder.file("r3.npy"),
        "r3.npy: shape (3,); expected one number per element, shape (2,)"},
       {in + " " + out + sr + " --random-bits " + folder.file("half.npy"),
        "half.npy: type '<f2'; expected unsigned numbers"},
-      {in + " " + out + sr + " --random-bits " + folder.file("r3.npy") + " --seed 1", "expected no --seed beside it"},
+      {in + " " + out + sr + " --random-bits " + folder.file("r3.npy") + " --seed 1",
+       "--seed: random bits come from --random-bits, not from a generator; expected no --random-bits"},
   };
   for (const auto& row : rows) {
     const Outcome o = run_softamp("round " + row.arguments);

@@ -1,4 +1,4 @@
-#include "src/arithmetic/idle.h"
+#include "src/names/idle.h"
 
 #include <algorithm>
 
@@ -12,6 +12,7 @@ constexpr RandomSetting kSettings[] = {
     {"bits", kRounding},
     {"variant", kRounding},
     {"random_bits", kRounding},
+    {"random_field", kRounding},
     {"replicas", kRounding},
     {"random", kRoundingAndGenerator},
     {"seed", kRoundingAndGenerator},

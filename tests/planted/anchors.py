@@ -42,6 +42,9 @@ class Tokens:
         self.source = Source(text_of(name))
         self.starts = list(itertools.accumulate((len(token.text) + 1 for token in self.source.tokens), initial=0))
         self.text = "".join(token.text + END for token in self.source.tokens)
+        self.defined = {}  # the definitions, by the last part of their names
+        for definition in self.source.definitions:
+            self.defined.setdefault(last_part(definition.name), []).append(definition)
 
     def text_between(self, first, end):
         """The source of the tokens that begin at these places of `text`."""
@@ -68,6 +71,10 @@ def tokens_in(name):
     return Tokens(name)
 
 
+def last_part(name):
+    return name.rsplit("::", 1)[-1]
+
+
 def is_called(definition, anchor):
     return f"::{definition.name}".endswith(f"::{anchor}")
 
@@ -76,13 +83,10 @@ def is_called(definition, anchor):
 def definitions(anchor):
     """All that is called so, with or without the names of its classes: pairs of a file's tokens and a definition."""
     anchor = anchor.replace(" ", "")
-    last = re.search(r"\w*\W*$", anchor).group()
-    found = []
-    for name in files():
-        if last.removeprefix("operator").strip("~") in text_of(name):
-            found += [(tokens_in(name), definition) for definition in tokens_in(name).source.definitions
-                      if is_called(definition, anchor)]
-    return found
+    last = last_part(anchor)
+    word = re.search(r"\w*\W*$", last).group().removeprefix("operator").strip("~")
+    return [(tokens_in(name), definition) for name in files() if word in text_of(name)
+            for definition in tokens_in(name).defined.get(last, ()) if is_called(definition, anchor)]
 
 
 def defining(anchor, ends):

@@ -67,13 +67,18 @@ def file_of_tests(gtest_filter):
     """The one file that has the tests of a filter."""
     # Of "Sizes/Suite.Name/7" and "Suite/0.Name" the text has "Suite.Name".
     plain = re.sub(r"(^|:)\w+/(?=\w+\.)|/[^.:]*", r"\1", gtest_filter)
-    found = sorted({path for name, path in tests().items() if selected(name, plain)})
+    found = sorted({tests()[name] for pattern in plain.split(":") for name in matching(tests(), pattern)})
     if len(found) == 1:
         return found[0]
     if found:
         raise Wrong(f"{gtest_filter} selects tests of several files: {', '.join(found)}")
     nearest = difflib.get_close_matches(plain, tests(), 3) or ["none is like it"]
     raise Wrong(f"there is no test {gtest_filter}; the nearest: {', '.join(nearest)}")
+
+
+def matching(names, pattern):
+    """Those of the names that a pattern selects; one without wildcards is no more than a name."""
+    return fnmatch.filter(names, pattern) if re.search(r"[*?[]", pattern) else {pattern} & names.keys()
 
 
 def selected(name, gtest_filter):

@@ -180,16 +180,21 @@ inline uint32_t word_of(const BulkOptions& o, size_t i, const RoundingPolicy& p)
   return bits.bits(o.random.step, o.random.operation, o.random.first_index + i, p.random_bits);
 }
 
-/// Codes and status by the scalar reference: one(i, word) gives element i.
+/// What the scalar reference gives: all instruction sets are held against it, so it is computed once for them.
+struct Expected {
+  std::vector<uint64_t> codes;
+  FpStatus status;
+};
+/// one(i, word) gives element i.
 template <class One>
-void reference(size_t n, const RoundingPolicy& p, const BulkOptions& o, std::vector<uint64_t>& codes, FpStatus& status,
-               const One& one) {
-  codes.resize(n);
+Expected reference(size_t n, const RoundingPolicy& p, const BulkOptions& o, const One& one) {
+  Expected expected{std::vector<uint64_t>(n), {}};
   for (size_t i = 0; i < n; ++i) {
     const Rounded r = one(i, word_of(o, i, p));
-    codes[i] = r.code;
-    status.raise(r.flags, i);
+    expected.codes[i] = r.code;
+    expected.status.raise(r.flags, i);
   }
+  return expected;
 }
 
 inline std::string show(const FpStatus& s) {
@@ -198,10 +203,10 @@ inline std::string show(const FpStatus& s) {
   return text;
 }
 
-/// Compares `got` with `expected`; on a difference prints the first one.
+/// Compares `got` with `expected`; on a difference prints what() and the first one.
 template <class T>
-void expect_equal(const std::vector<uint64_t>& expected, const T* got, const std::string& what,
-                  const std::string& inputs, const auto& input_of) {
+void expect_equal(const std::vector<uint64_t>& expected, const T* got, const auto& what, const std::string& inputs,
+                  const auto& input_of) {
   size_t wrong = 0, first = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     uint64_t code = 0;
@@ -211,7 +216,7 @@ void expect_equal(const std::vector<uint64_t>& expected, const T* got, const std
   if (wrong == 0) return;
   uint64_t code = 0;
   std::memcpy(&code, got + first, sizeof(T));
-  ADD_FAILURE() << what << ": " << wrong << " of " << expected.size() << " differ, first element " << first << " "
+  ADD_FAILURE() << what() << ": " << wrong << " of " << expected.size() << " differ, first element " << first << " "
                 << inputs << " " << input_of(first) << ": got " << hex(code) << ", reference " << hex(expected[first]);
 }
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Plants faults in tables and options of the harness: `harness_test.py PYTHON planted.py @OPTIONS`."""
 
+import contextlib
+import io
 import json
 import pathlib
 import subprocess
@@ -11,6 +13,7 @@ from unittest import mock
 sys.dont_write_bytecode = True
 
 import anchors  # noqa: E402
+import planted  # noqa: E402
 from tables import Bug  # noqa: E402
 from tokens import tokens_of  # noqa: E402
 
@@ -77,8 +80,9 @@ class Harness:
         self.command = command
         self.failed = 0
 
-    def run(self, bugs, *arguments, without=None):
-        """The harness's exit code and output; `without` is a library that is not linked."""
+    def run(self, bugs, *arguments, without=None, as_process=False):
+        """The harness's exit code and output; `without` is a library that is not linked. Without a process of its own the sources
+        are read once for all runs."""
         self.table.write_text(json.dumps([{key: value for key, value in bug.items() if value is not None} for bug in bugs]))
         *command, options = self.command
         lines = pathlib.Path(options[1:]).read_text().splitlines()
@@ -86,9 +90,13 @@ class Harness:
         if without and len(kept) == len(lines):
             return 0, f"{options} has no {without}"
         self.options.write_text("\n".join(kept) + "\n")
-        done = subprocess.run([*command, f"@{self.options}", "--tables", str(self.table), *arguments],
-                              capture_output=True, text=True)
-        return done.returncode, done.stdout + done.stderr
+        arguments = [f"@{self.options}", "--tables", str(self.table), *arguments]
+        if as_process:
+            done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+            return done.returncode, done.stdout + done.stderr
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
+            code = planted.main(arguments)
+        return code, out.getvalue()
 
     def expect(self, name, good, told):
         self.failed += not good
@@ -97,14 +105,16 @@ class Harness:
 
 def planted_after(path, edit):
     """Whether the good bug changes the same in a source that was edited and moved to `path`."""
-    def planted():
+    def forget():
         anchors.tokens_in.cache_clear()
         anchors.definitions.cache_clear()
-        return anchors.mutated(Bug(**GOOD))
 
-    text, (_, wanted) = anchors.text_of(STATUS), planted()
+    forget()
+    text, (_, wanted) = anchors.text_of(STATUS), anchors.mutated(Bug(**GOOD))
     with mock.patch.multiple(anchors, files=lambda: [path], text_of=lambda name: edit(text)):
-        file, got = planted()
+        forget()
+        file, got = anchors.mutated(Bug(**GOOD))
+    forget()
     return file == path and [token.text for token in tokens_of(got)] == [token.text for token in tokens_of(edit(wanted))]
 
 
@@ -120,7 +130,7 @@ def main(command):
         for name, changes, without, words in LINKS:
             code, said = harness.run([GOOD | changes], "--links", without=without)
             harness.expect(name, words in said, f"expected {words!r}: {said}")
-        code, said = harness.run([GOOD | changes | {"id": name} for name, changes, _ in RUNS])
+        code, said = harness.run([GOOD | changes | {"id": name} for name, changes, _ in RUNS], as_process=True)
         harness.expect("a table with wrong bugs", code == 1, f"{code}: {said}")
         for name, _, words in RUNS:
             lines = [line for line in said.splitlines() if line.startswith(f"planted   {name} ")]

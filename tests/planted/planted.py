@@ -5,7 +5,7 @@
     python3 tests/planted/planted.py --list                what they are, and whether their texts are there
     python3 tests/planted/planted.py --links               whether each links and selects a test; compiles nothing
     python3 tests/planted/planted.py --only ID             one of them, with the end of the output
-    python3 tests/planted/planted.py --parts 32            one of 32 parts of them, by the environment's SOFTAMP_SLICE [=0]
+    python3 tests/planted/planted.py --parts 64            one of 64 parts of them, by the environment's SOFTAMP_SLICE [=0]
 
 The build folder must be configured and built with tests. CMake writes the compiler, that folder and all that a test
 links to into BUILD/tests/planted/options; another BUILD than build/ is named by `@BUILD/tests/planted/options`.

@@ -80,6 +80,8 @@ class Workshop:
         self.folder = pathlib.Path(folder)
         self.compiler = options.compiler
         self.spent = threading.local()  # processor seconds of this thread's children
+        # Without the slice: a test that takes a part of its cases by it takes all of them.
+        self.environment = {name: value for name, value in os.environ.items() if name != "SOFTAMP_SLICE"}
         self.clang = "clang" in self.execute([self.compiler, "--version"])[1]
         self.link_inputs = ["-Wl,-z,muldefs", "-Wl,--start-group", *options.link, "-Wl,--end-group", "-pthread"]
         self.prelude = ()
@@ -120,7 +122,7 @@ class Workshop:
         lines, stopped = [], None
         with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, errors="replace", start_new_session=True,
-                              env=os.environ | dict(settings)) as run:
+                              env=self.environment | dict(settings)) as run:
             late = threading.Event()
 
             def stop():

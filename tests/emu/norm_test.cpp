@@ -5,6 +5,7 @@
 
 #include "tests/emu/reduction_check.h"
 #include "tests/refusal.h"
+#include "tests/slice.h"
 
 namespace softamp::test {
 namespace {
@@ -256,6 +257,7 @@ TEST(NormErrors, NameNodeAndExpectation) {
 
 TEST(NormKernels, AreTheBodiesBitForBit) {
   Mixer mix(6);
+  Slice slice(4);
   const DType types[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
   for (int round = 0; round < 96; ++round) {
     const DType type = types[round % 3], parameters = round % 2 ? DType::kFloat16 : DType::kFloat32;
@@ -273,6 +275,10 @@ TEST(NormKernels, AreTheBodiesBitForBit) {
     const NamedSemantics& preset = presets()[static_cast<size_t>(round / 2) % presets().size()];
     const std::vector<const Tensor*> batch = {&x, &g, &b, &m, &v}, layer = {&x, &g, &b};
     const bool on = round / 3 % 2;
+    const Tensor mean = random_tensor(DType::kFloat32, Shape{channels}, mix, kind, 1);
+    const Tensor row_mean = random_tensor(DType::kFloat32, Shape{2, rows / 2}, mix, kind, 1);
+    const Tensor group_mean = random_tensor(DType::kFloat32, Shape{2, channels % 2 ? channels : 2}, mix, kind, 1);
+    if (!slice.takes()) continue;
     expect_as_body("FusedBatchNormV3", stable(on), batch, preset);
     expect_as_body("FusedBatchNormV3", {{"exponential_avg_factor", 0.1}}, batch, preset, on);
     expect_as_body("FusedBatchNormV3", {{"is_training", false}}, batch, preset);
@@ -285,9 +291,6 @@ TEST(NormKernels, AreTheBodiesBitForBit) {
       expect_as_body("LayerNorm", half, layer, preset);
     }
 
-    const Tensor mean = random_tensor(DType::kFloat32, Shape{channels}, mix, kind, 1);
-    const Tensor row_mean = random_tensor(DType::kFloat32, Shape{2, rows / 2}, mix, kind, 1);
-    const Tensor group_mean = random_tensor(DType::kFloat32, Shape{2, channels % 2 ? channels : 2}, mix, kind, 1);
     const auto variance_like = [&](const Tensor& t) {
       Tensor copy = t.clone();
       if (kind == Data::kPlain)
@@ -309,6 +312,7 @@ TEST(NormKernels, AreTheBodiesBitForBit) {
 // tests: N385
 TEST(NormKernels, GroupsAreTheBodiesBitForBit) {
   Mixer mix(7);
+  Slice slice(4);
   const DType types[] = {DType::kFloat16, DType::kBFloat16, DType::kFloat32};
   int round = 0;
   for (const int64_t width : {1, 2, 3, 8, 16, 20, 32, 64})
@@ -327,10 +331,11 @@ TEST(NormKernels, GroupsAreTheBodiesBitForBit) {
         const NamedSemantics& preset = presets()[static_cast<size_t>(round) % presets().size()];
         Attributes a = stable(round % 2);
         a["groups"] = groups;
-        expect_as_body("GroupNorm", a, {&x, &g, &b}, preset, round % 3 == 0);
-        expect_as_body("GroupNormGrad", {{"groups", groups}}, {&dy, &x, &g, &mean, &variance}, preset, round % 3 == 1);
+        const int turn = round++ % 3;
+        if (!slice.takes()) continue;
+        expect_as_body("GroupNorm", a, {&x, &g, &b}, preset, turn == 0);
+        expect_as_body("GroupNormGrad", {{"groups", groups}}, {&dy, &x, &g, &mean, &variance}, preset, turn == 1);
         if (HasFailure()) return;
-        ++round;
       }
 }
 

@@ -12,8 +12,8 @@
 
 namespace softamp::parity {
 
-/// `elements`: see Suite; `full`: with --full.
-inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
+/// `elements`, `part` of `parts`: see Suite; `full`: elements with --full.
+inline int main_of(int argc, char** argv, int64_t elements, int64_t full, uint64_t part = 0, uint64_t parts = 1) {
   int next = 1;
   if (next < argc && std::strcmp(argv[next], "--full") == 0) elements = full, ++next;
   const bool names_alone = next < argc && std::strcmp(argv[next], "--names") == 0;
@@ -25,7 +25,7 @@ inline int main_of(int argc, char** argv, int64_t elements, int64_t full) {
     if (!wanted.empty() && wanted != "all" && wanted != family.name) continue;
     any = true;
     const auto start = std::chrono::steady_clock::now();
-    Suite suite("cuda", elements, filter);
+    Suite suite("cuda", elements, filter, part, parts);
     std::vector<std::string> names;
     if (names_alone) suite.only_name(names);
     family.run(suite);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends every character through every kind of plot and page, and reads them back.
 
-    python3 every_character.py WRITTEN_TEXTS PROGRAM      a quarter of the texts, by SOFTAMP_SLICE; without it all
+    python3 every_character.py WRITTEN_TEXTS PROGRAM      a sixteenth of the texts, by SOFTAMP_SLICE; without it all
 
 WRITTEN_TEXTS is the program of written_texts.cpp. Each printable character of ASCII stands before each digit and before
 letters, among them those that continue what gnuplot, XML or HTML might take for markup. Control characters, bytes that
@@ -23,6 +23,7 @@ import tempfile
 import xml.etree.ElementTree
 
 SVG = "{http://www.w3.org/2000/svg}"
+PARTS = 16
 BEHIND = ["0", "1", "7", "8", "a", "amp;", "#65;", "x41", "U+20AC", "{x}", " ", ""]
 
 
@@ -150,7 +151,11 @@ def check_page(file, text, faults):
 
 def check_library(writer, folder, faults):
     slice = os.environ.get("SOFTAMP_SLICE")
-    every = list(texts())[int(slice) % 4::4] if slice else list(texts())
+    every = list(texts())
+    if slice:
+        part = int(slice) % PARTS
+        every = every[part::PARTS]
+        print(f"SOFTAMP_SLICE={slice}: part {part} of {PARTS} of the texts")
     lines = "".join(text.hex() + "\n" for text in every)
     done = subprocess.run([writer, str(folder)], input=lines, capture_output=True, text=True, check=False)
     faults.expect((done.returncode, done.stderr), (0, ""), "written_texts")

@@ -17,8 +17,10 @@ using enum DType;
 using Names = std::vector<std::string>;
 
 GraphRewrite under_o2(const Graph& graph) {
-  return rewrite_with(graph, Names{"out"},
-                      [](const OpGraph& picture) { return colour_level(picture, AmpLevel::kO2, kFloat16); });
+  const AmpSettings level = amp_settings(AmpLevel::kO2, "GPU", kFloat16);
+  return rewrite_with(graph, Names{"out"}, [&](const OpGraph& picture) {
+    return colour_layers(picture, layer_rule(level), level.cast_model_type, "level O2");
+  });
 }
 
 /// Names of nodes with a unit that becomes low, in order.

@@ -9,6 +9,7 @@
 
 #include "softamp/data/npz.h"
 #include "softamp/data/safetensors.h"
+#include "src/data/npz_tensors.h"
 
 #include <algorithm>
 #include <cmath>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "softamp/names/names.h"
+#include "src/reproduce/steps/fixed_point_net.h"
 #include "tests/files.h"
 #include "tests/refusal.h"
 #include "tests/reproduce/fake_experiment.h"

@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "softamp/graph/operation.h"
 #include "softamp/names/block_format_names.h"
 #include "softamp/train/exchange.h"
 #include "tests/files.h"

@@ -293,9 +293,9 @@ TEST(Compute, RefusesRandomFieldsByLine) {
   EXPECT_NE(refusal(field, "3C00 3C00 1 1").find("extra field '1'"), std::string::npos);
   EXPECT_NE(refusal("f32_to_f16 --chip b200 --random-field", "0 100000000").find("'100000000' is too wide"),
             std::string::npos);
-  for (const char* arguments : {"f16_add --random-field", "f16_eq --rounding stochastic --random-field",
+  for (const char* arguments : {"f16_add --random-field", "f16_eq --random-field",
                                 "f32_add --preset ipu --behaviour esr --random-field"})
-    EXPECT_NE(refusal(arguments, "0 0 0").find("expected an operation that rounds stochastically"), std::string::npos)
+    EXPECT_NE(refusal(arguments, "0 0 0").find("--random-field: no rounding is stochastic"), std::string::npos)
         << arguments;
 }
 
@@ -392,7 +392,7 @@ TEST(Compute, RefusesBadOptions) {
       {"f16_add --preset ipu --behaviour esr --rounding nearest", "--behaviour esr rounds stochastically"},
       {"f16_add --preset ipu --behaviour nanoo --overflow saturate", "--behaviour nanoo makes NaN of an overflow"},
       {"f16_add --preset ipu --rounding odd", "expected nearest or stochastic with --preset ipu"},
-      {"f16_add --preset ipu --tininess before", "--tininess: expected --preset ieee beside it"},
+      {"f16_mul --preset ipu --tininess before", "--tininess: expected --preset ieee beside it"},
       {"f16_add --tininess befor", "unknown tininess 'befor'; nearest: before; known: after, before"},
       {"f16_add --overflow satur", "unknown overflow rule 'satur'"},
       {"f32_to_e4m3 --cast onnx_satur", "unknown cast 'onnx_satur'; nearest: onnx_saturate"},

@@ -77,8 +77,11 @@ TEST_F(Idle, WhatAnOperationHasNoUseFor) {
     expect_refused(std::string("compute f16_eq ") + option + " " + value,
                    std::string(option) + ": '" + value + "': f16_eq rounds nothing; expected an operation that rounds");
   }
+  expect_refused("compute f16_roundToInt --overflow nan",
+                 "--overflow: 'nan': f16_roundToInt does not overflow; expected an operation that does, such as T_add");
+  expect_taken("compute e2p4_roundToInt --overflow nan");
   expect_refused("vectors i32_to_f16 --tininess before",
-                 "--tininess: 'before': i32_to_f16 has no tiny result; expected an operation that has, such as T_mul");
+                 "--tininess: 'before': i32_to_f16 does not underflow; expected an operation that does, such as T_mul");
 }
 
 TEST_F(Idle, OptionsOfARun) {
@@ -128,7 +131,15 @@ TEST_F(Idle, OptionsBesideOthers) {
   expect_refused(study + "--histograms",
                  "--histograms: nothing shows or keeps them; expected --report, --json or --out");
   expect_refused(study + "--out " + file("runs") + " --list --jobs 2",
-                 "--jobs: '2': --list runs nothing; expected none beside it");
+                 "--jobs: '2': --list runs nothing; expected no --jobs");
+  const std::string rewrite = "rewrite " SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.json ";
+  expect_refused(rewrite + "--level O2 --cpu", "--cpu: level O2 asks for no GPU; expected no --cpu");
+  expect_refused(rewrite + "--recipe full --lenient", "--lenient: recipe full is no file; expected --recipe FILE");
+  expect_refused(rewrite + "--advise --remove allow=MatMul",
+                 "--remove: --advise takes the systems' recipes as they are; expected no --remove");
+  const std::string train = "train --set generated=true --steps 1 --quiet ";
+  expect_refused(train + "--lost-updates", "--lost-updates: nothing shows them; expected --log or --json, or no --quiet");
+  expect_refused(train + "--gradient-norms", "--gradient-norms: nothing shows them; expected --log, --csv or --plot");
   expect_refused("inspect 0.1 0.2 --format mxfp4 --axis 0", "--axis: '0': the values are one block; expected --file");
   expect_refused("inspect 0.1 --chip ipu --chip nvidia_sm100 --bits 4",
                  "--bits: '4': the chips have numbers of random bits of their own; expected p3109_rne or the like");

@@ -28,11 +28,25 @@ constexpr Rounding kRoundings[] = {{"nearest", "-rnear_even"},
                                    {"up", "-rmax"},
                                    {"odd", "-rodd"}};
 
+/// Where the two settings of tininess can differ.
+bool can_be_tiny(const std::string& operation) {
+  for (const char* part : {"_mul", "_to_f16", "f64_to_f32"})
+    if (operation.find(part) != std::string::npos && operation.substr(0, 3) != "i32") return true;
+  return false;
+}
+
+bool compares(const std::string& operation) {
+  for (const char* part : {"_eq", "_le", "_lt"})
+    if (operation.find(part) != std::string::npos) return true;
+  return false;
+}
+
 /// Lines with results, by the shell command that writes them, judged by the suite.
 void judge_lines(const std::string& lines, const std::string& operation, const Rounding& rounding,
                  const std::string& tininess, bool exact) {
-  const std::string command = "set -o pipefail; " + lines + " --rounding " + rounding.ours + " --tininess " + tininess +
-                              (exact ? " --exact" : "") + " | testfloat_ver -tininess" + tininess + " " +
+  const std::string command = "set -o pipefail; " + lines +
+                              (compares(operation) ? "" : std::string(" --rounding ") + rounding.ours) +
+                              (can_be_tiny(operation) ? " --tininess " + tininess : "") + (exact ? " --exact" : "") + " | testfloat_ver -tininess" + tininess + " " +
                               rounding.theirs + (exact ? " -exact " : " -notexact ") + operation;
   const Outcome o = run_shell("bash -c \"" + command + "\"");
   EXPECT_EQ(o.code, 0) << command << '\n' << o.out << o.err;
@@ -56,13 +70,6 @@ constexpr Pipe kPipes[] = {
     {"f32_rem", "f32 2"},      {"f32_sqrt", "f32"},       {"f32_mulAdd", "f32 3"},       {"f32_eq", "f32 2"},
     {"f32_le", "f32 2"},       {"f32_lt", "f32 2"},       {"f32_roundToInt", "f32"},
 };
-
-/// Where the two settings of tininess can differ.
-bool can_be_tiny(const std::string& operation) {
-  for (const char* part : {"_mul", "_to_f16", "f64_to_f32"})
-    if (operation.find(part) != std::string::npos && operation.substr(0, 3) != "i32") return true;
-  return false;
-}
 
 }  // namespace
 

@@ -421,7 +421,7 @@ TEST(Train, LostUpdatesAreWarnedOfAndCounted) {
       run_softamp(tiny + "--set precision=mixed --set optimizer=sgd --set learning_rate=0.001").err;
   EXPECT_EQ(masters.find("rounding to nearest loses"), std::string::npos) << masters;
   EXPECT_NE(masters.find("  float32  "), std::string::npos) << masters;
-  expect_complaint("train --quiet", kTinyTraining + "--lost-updates --set separate_roundings=true",
+  expect_complaint("train", kTinyTraining + "--lost-updates --set separate_roundings=true",
                    "lost updates are counted of updates that are rounded once");
   expect_complaint("train --quiet", kTinyTraining + "--lost-updates --find-loss-scale",
                    "--lost-updates: --find-loss-scale does not train");

@@ -64,8 +64,13 @@ void check_operation(const ComputeOperation& operation, const cli::App& app) {
   if (operation.rounds == Rounds::kNever)
     for (const char* option : {"--rounding", "--overflow", "--bits", "--variant"})
       refuse_idle(app, option, operation.name + " rounds nothing", "an operation that rounds");
-  if (operation.rounds != Rounds::kToFormat || operation.from_int)
-    refuse_idle(app, "--tininess", operation.name + " has no tiny result", "an operation that has, such as T_mul");
+  const bool holds_integers = operation.from.max_exponent() >= operation.from.mantissa_bits();
+  if (operation.rounds == Rounds::kToInteger && (operation.kind == "to_i32" || holds_integers))
+    refuse_idle(app, "--overflow", operation.name + " does not overflow", "an operation that does, such as T_add");
+  // A sum, a difference or a remainder that is tiny is exact.
+  const bool is_exact = operation.kind == "add" || operation.kind == "sub" || operation.kind == "rem";
+  if (operation.rounds != Rounds::kToFormat || operation.from_int || is_exact)
+    refuse_idle(app, "--tininess", operation.name + " does not underflow", "an operation that does, such as T_mul");
 }
 
 }  // namespace

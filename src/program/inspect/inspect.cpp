@@ -160,7 +160,7 @@ int run_p3109_inspection(const InspectOptions& o) {
 int run_inspect(const InspectOptions& o, const cli::App& app) {
   if (o.choice.p3109) return run_p3109_inspection(o);
   if (!o.chips.empty()) {
-    if (std::none_of(o.chips.begin(), o.chips.end(), chip_bits_are_free))
+    if (o.chips.size() > 1 && std::none_of(o.chips.begin(), o.chips.end(), chip_bits_are_free))
       refuse_idle(app, "--bits", "the chips have numbers of random bits of their own", "p3109_rne or the like");
     return run_chips_inspection(o);
   }

@@ -22,6 +22,8 @@
 #include "src/files/run_files.h"
 #include "src/numbers/decimal_text.h"
 #include "src/precision/recipe_source.h"
+#include "src/names/idle.h"
+#include "src/numbers/decimal_text.h"
 #include "src/text/printable.h"
 #include "src/text/shortened_list.h"
 
@@ -260,6 +262,16 @@ void check_runs(const RewriteVerbOptions& o) {
   for (const std::string& mechanism : o.mechanisms)
     if (mechanism != "--recipe" && mechanism != "--recipe-fp8")
       throw UsageError(mechanism + ": --advise compares recipes; expected --recipe, --recipe-fp8 or none");
+  if (!o.mechanisms.empty() || o.environment) return;
+  for (const auto& [option, given] : {std::pair{"--add", !o.changes.empty() && o.changes[0].first},
+                                      {"--remove", !o.changes.empty()},
+                                      {"--cpu", o.cpu},
+                                      {"--gpu-capability", o.gpu_capability.has_value()},
+                                      {"--regex", !o.regex.empty()},
+                                      {"--lenient", o.lenient}})
+    if (given)
+      throw UsageError(detail::idle_message(option, "--advise takes the systems' recipes as they are",
+                                            "no " + std::string(option)));
 }
 
 RewriteRuns load_runs(const RewriteVerbOptions& o) {

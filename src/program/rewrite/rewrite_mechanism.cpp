@@ -1,6 +1,8 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
 #include "src/precision/known_operations.h"
+#include "src/precision/recipe_source.h"
 #include "src/program/rewrite/rewrite_options.h"
+#include "src/names/idle.h"
 #include "src/text/comma_list.h"
 #include "src/text/joined.h"
 
@@ -89,6 +91,10 @@ void ChosenMechanism::check_options(const RewriteVerbOptions& o) const {
   refuse_unless(!o.gpu_capability || kind == Kind::kTensorFlow || kind == Kind::kPolicy, "--gpu-capability",
                 "--tensorflow or --policy");
   refuse_unless(!o.cpu || kind == Kind::kTensorFlow || kind == Kind::kLevel, "--cpu", "--tensorflow or --level");
+  if (o.cpu && kind == Kind::kLevel && mechanism_.value != "auto")
+    throw UsageError(detail::idle_message("--cpu", "level " + mechanism_.value + " asks for no GPU", "no --cpu"));
+  if (o.lenient && o.recipe && recipe_file(*o.recipe).empty())
+    throw UsageError(detail::idle_message("--lenient", "recipe " + *o.recipe + " is no file", "--recipe FILE"));
 }
 
 void ChosenMechanism::prepare_tensorflow(const RewriteVerbOptions& o) {

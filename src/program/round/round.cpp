@@ -1,5 +1,5 @@
 // softamp round: an array in a .npy file, rounded to a format.
-#include "src/program/round/round.h"
+#include "src/program/round/round_block_pieces.h"
 #include "src/program/backend_option.h"
 #include "src/program/idle_options.h"
 #include "src/program/program.h"
@@ -8,6 +8,8 @@
 #include "softamp/names/block_format_names.h"
 #include "softamp/numbers/number_text.h"
 #include "softamp/numerics/decimal.h"
+#include "softamp/machine/interrupt.h"
+#include "softamp/numbers/number_text.h"
 #include "src/files/run_files.h"
 
 #include <csignal>
@@ -48,28 +50,26 @@ void refuse_block_options(const cli::App& app, const std::string& format) {
 }
 
 /// --rounding and the like go into the text of a format of blocks, which refuses what it has no use for.
-void gather_block_options(RoundOptions& o, const cli::App& app) {
+void take_block_options(RoundOptions& o, const cli::App& app) {
   const auto given = [&app](const char* option) { return app.option(option).count() > 0; };
-  std::vector<std::pair<std::string, std::string>> all;
-  if (given("--rounding")) all.emplace_back("rounding", name_of(o.rounding.mode));
-  if (given("--bits")) all.emplace_back("bits", std::to_string(o.rounding.bits));
-  if (given("--variant")) all.emplace_back("variant", name_of(o.rounding.variant));
-  const bool stochastic = given("--rounding") ? o.rounding.mode == RoundingMode::kStochastic
-                                              : parse_block_format(o.choice.blocks).rounding().stochastic();
-  const detail::RandomUse use{.stochastic = stochastic};
+  const auto add = [&](const char* option, const char* key, const std::string& value) {
+    if (given(option)) o.block_options.emplace_back(key, value);
+  };
+  if (!o.back) add("--rounding", "rounding", name_of(o.rounding.mode));
+  check_block_options(o, app);
+  if (o.back) return;
+  const detail::RandomUse use{.stochastic = block_format_of(o).rounding().stochastic()};
   refuse_idle_random(app, {&use, 1});
-  o.block_options.insert(o.block_options.begin(), all.begin(), all.end());
+  add("--bits", "bits", std::to_string(o.rounding.bits));
+  add("--variant", "variant", name_of(o.rounding.variant));
 }
 
 void check_round_options(RoundOptions& o, const cli::App& app) {
   if (o.choice.blocks.empty()) refuse_block_options(app, app.option("--format").text());
   for (const char* other : {"--random-bits", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant",
                             "--overflow", "--preset", "--saturation", "--random", "--seed", "--step"})
-    if (o.back) refuse_idle(app, other, "--dequantize rounds nothing", "none beside it");
-  if (!o.choice.blocks.empty()) {
-    if (!o.back) gather_block_options(o, app);
-    return check_block_options(o, app);
-  }
+    if (o.back) refuse_idle(app, other, "--dequantize rounds nothing", "no " + std::string(other));
+  if (!o.choice.blocks.empty()) return take_block_options(o, app);
   if (o.choice.is_number()) {
     if (app.option("--saturation").count() > 0)
       throw UsageError("--saturation: expected one of P3109's formats, such as Binary8p4se; others have --overflow");

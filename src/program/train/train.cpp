@@ -31,6 +31,11 @@ void check_train_options(const cli::App& app, const TrainCommand& o) {
                                "--backend", "--steps", "--threads"});
     refuse_all_but(app, used, std::string(print) + " trains nothing", "no " + std::string(print));
   }
+  const RunOutput& output = o.output;
+  if (output.quiet && output.log.empty() && !o.json && !o.find_loss_scale)
+    refuse_idle(app, "--lost-updates", "nothing shows them", "--log or --json, or no --quiet");
+  if (output.log.empty() && output.plot.empty() && o.csv.empty() && !o.find_loss_scale)
+    refuse_idle(app, "--gradient-norms", "nothing shows them", "--log, --csv or --plot");
   if (launched_by().ranks == 1)
     refuse_idle(app, "--compare-weights", "one process trains", "several, started by mpirun or srun");
 }

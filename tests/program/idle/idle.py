@@ -25,6 +25,7 @@ sys.path.insert(0, str(HERE.parent / "outputs"))
 import outputs  # noqa: E402
 
 PART = 12  # of so many pairs of command and option the test tries one
+SALT = int(__import__("os").environ.get("SALT", "0"))
 
 # Values for options whose words the completions do not list.
 VALUES = {
@@ -136,7 +137,7 @@ class Trial(outputs.Session):
     def try_options(self, line, at):
         options = {o: v for o, v in self.options.items() if not re.search(rf"{o}(?![\w-])", line)}
         if self.part > 1:
-            options = {o: v for o, v in options.items() if zlib.crc32((line + o).encode()) % self.part == 0}
+            options = {o: v for o, v in options.items() if zlib.crc32((line + o).encode()) % self.part == SALT}
         if not options:
             return
         code, base = self.outcome(line)

@@ -43,10 +43,13 @@ expect() {
 program "$work/programs/gpu_twins" 'echo "{\"differing\": \"\"}" >"$2"'
 program "$work/programs/gpu_numerics" 'echo equal'
 program "$work/programs/softamp" '[ "$1 ${*: -6}" = "train --backend cuda --compare emu --steps 20" ] && echo all equal'
-program "$work/programs/gpu_parity" "exec '$parity' \"\$@\" --small elementwise"
+# Instead of all families a quick one: tests/serial_grid has the others. The sanitizers ask for "rows".
+program "$work/programs/gpu_parity" "case \" \$* \" in *' rows '*) exec '$parity' \"\$@\" ;; esac; exec '$parity' \"\$@\" --small structure"
 program "$work/programs/gpu_bench" "exec '$bench' \"\$@\" --small"
-program "$work/bin/compute-sanitizer" 'while [ "${1#--}" != "$1" ]; do case $1 in --tool | --error-exitcode) shift 2 ;; *) shift ;; esac; done; exec "$@"'
-expect 'the programs on the host' 0 '"verdict": "passed"' '"parity": {"state": "passed"' '"elementwise": {"cases": ' \
+# One of the four runs the program, the others say that all is well.
+program "$work/bin/compute-sanitizer" '[ "$2" = racecheck ] || exit 0
+while [ "${1#--}" != "$1" ]; do case $1 in --tool | --error-exitcode) shift 2 ;; *) shift ;; esac; done; exec "$@"'
+expect 'the programs on the host' 0 '"verdict": "passed"' '"parity": {"state": "passed"' '"structure": {"cases": ' \
   '"differ": 0' '"racecheck": {"state": "passed"' '"train_compare": {"state": "passed"' '"bench": {"state": "passed"' 'training_step' \
   '"goals_missed": "matmul_' '"reason": "no cuBLAS was found' 'goals missed: matmul_' 'layer_norm' 'adam_fp32' --
 

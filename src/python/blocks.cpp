@@ -55,10 +55,29 @@ bulk::BulkOptions options_from(const Addresses& addresses, FpStatus* status) {
 }
 
 /// Where elements find their random words; formats of blocks say themselves how they round.
-Addresses addresses_from(nb::tuple how, nb::tuple where, size_t size) {
-  Rounding rounding = Rounding::from(how);
-  rounding.mode = RoundingMode::kStochastic;
-  return Addresses(where, rounding, kFp32, size);
+Addresses addresses_from(nb::tuple how, nb::tuple where, size_t size, const block::BlockFormat& f) {
+  return Addresses(where, Rounding::from(how), kFp32, size, f.rounding().stochastic(),
+                   "a format with rounding=stochastic");
+}
+
+/// Whether there are blocks that lie along an axis.
+bool has_axis(const block::BlockFormat& f) { return f.rows != 0 && f.family != block::BlockFamily::kPlain; }
+
+/// Throws ValueError for another axis than the last where no blocks lie along it.
+int axis_from(nb::handle axis, const block::BlockFormat& f) {
+  const int wanted = integer(axis, "axis");
+  if (wanted != -1 && !has_axis(f))
+    throw nb::value_error(
+        detail::idle_message("axis", block_format_text(f) + " has no blocks along an axis", "none").c_str());
+  return wanted;
+}
+
+/// Throws ValueError where a format does not refer to the greatest magnitude of the tensor, which is given.
+void refuse_idle_amax(const block::BlockFormat& f) {
+  if (f.family != block::BlockFamily::kNvfp4)
+    throw nb::value_error(
+        detail::idle_message("amax", "the scales of " + block_format_text(f) + " do not refer to it", "none, or nvfp4")
+            .c_str());
 }
 
 const char* scale_dtype(const block::BlockFormat& f) { return f.scale_bytes() == 4 ? "float32" : "uint8"; }
@@ -95,12 +114,15 @@ nb::object quantize(nb::handle x, nb::handle format, nb::handle axis, nb::handle
   const Array in(x, "x");
   std::vector<float> made;
   const std::span<const float> numbers = floats_of(in, made);
-  const Blocks blocks = blocks_of(in.shape(), integer(axis, "axis"), f);
-  const Addresses addresses = addresses_from(how, where, in.size());
+  const Blocks blocks = blocks_of(in.shape(), axis_from(axis, f), f);
+  const Addresses addresses = addresses_from(how, where, in.size(), f);
   const nb::object codes = new_array(in.shape(), "uint8"), scales = new_array(blocks.scales_shape, scale_dtype(f));
   Array to_codes(codes, "codes", Access::kWrite), to_scales(scales, "scales", Access::kWrite);
   std::optional<uint32_t> given_amax;
-  if (!amax.is_none()) given_amax = amax_code(amax);
+  if (!amax.is_none()) {
+    given_amax = amax_code(amax);
+    refuse_idle_amax(f);
+  }
   FpStatus status;
   uint32_t greatest = 0;
   {
@@ -127,7 +149,7 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, nb
   if (f.scale_bytes() == 4 ? from_scales.elements() != Elements::kFloat32
                            : f.scale_bytes() == 1 && !holds(from_scales, scale_format(f)))
     from_scales.refuse_type(scale_dtype(f));
-  const Blocks blocks = blocks_of(from_codes.shape(), integer(axis, "axis"), f);
+  const Blocks blocks = blocks_of(from_codes.shape(), axis_from(axis, f), f);
   const uint64_t wanted = bulk::scale_count(blocks.layout, f);
   if (from_scales.size() != wanted)
     throw nb::value_error(("scales: has " + std::to_string(from_scales.size()) + " elements; expected " +
@@ -143,6 +165,7 @@ nb::object dequantize(nb::handle codes, nb::handle scales, nb::handle format, nb
   const nb::object values = new_array(from_codes.shape(), "float32");
   Array out(values, "out", Access::kWrite);
   const uint32_t greatest = amax_code(amax);
+  if (greatest != 0) refuse_idle_amax(f);
   bulk::BulkOptions options;
   options.threads = static_cast<int>(whole(threads, "threads", 0, 1024));
   {
@@ -160,8 +183,8 @@ nb::object fake_quantize(nb::handle x, nb::handle format, nb::handle axis, nb::t
   const Array in(x, "x");
   std::vector<float> made;
   const std::span<const float> numbers = floats_of(in, made);
-  const Blocks blocks = blocks_of(in.shape(), integer(axis, "axis"), f);
-  const Addresses addresses = addresses_from(how, where, in.size());
+  const Blocks blocks = blocks_of(in.shape(), axis_from(axis, f), f);
+  const Addresses addresses = addresses_from(how, where, in.size(), f);
   nb::object values = out.is_none() ? new_array(in.shape(), "float32") : nb::borrow(out);
   Array written(values, "out", Access::kWrite);
   if (written.elements() != Elements::kFloat32) written.refuse_type("float32");
@@ -181,8 +204,11 @@ void bind_blocks(nb::module_& m) {
       "block_shape",
       [](nb::handle format) {
         const block::BlockFormat f = block_format_from(format);
-        return nb::make_tuple(f.rows, f.size);
+        return has_axis(f) ? nb::make_tuple(f.rows, f.size) : nb::make_tuple(0, 0);
       },
+      nb::arg("format").none());
+  m.def(
+      "block_draws", [](nb::handle format) { return block_format_from(format).rounding().stochastic(); },
       nb::arg("format").none());
   m.def("quantize", quantize, nb::arg("x").none(), nb::arg("format").none(), nb::arg("axis").none(),
         nb::arg("amax").none(), nb::arg("how"), nb::arg("where"));

@@ -1,4 +1,6 @@
 // softamp.Graph and softamp.Executor: graphs of tensor operations, from JSON and from TensorFlow's GraphDefs.
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
 #include <map>
 
@@ -221,20 +223,26 @@ void bind_graph(nb::module_& m) {
       .def("text", [](const GraphObject& g) { return text(softamp::text(g.file.graph)); })
       .def(
           "executor",
-          [](const GraphObject& g, nb::dict options) {
-            return new ExecutorObject(g.file.graph, std::map<std::string, std::string>{},
-                                      executor_options_from(options));
+          [](const GraphObject& g, nb::dict options, std::optional<std::string> stochastic) {
+            ExecutorOptions o = executor_options_from(options);
+            const graph_detail::GraphUse use = graph_detail::use_of(g.file.graph, o);
+            stochastic ? refuse_idle_options(options, o, use, stochastic->c_str())
+                       : refuse_idle_options(options, o, use);
+            return new ExecutorObject(g.file.graph, std::map<std::string, std::string>{}, std::move(o));
           },
-          nb::rv_policy::take_ownership);
+          nb::rv_policy::take_ownership, nb::arg("options"), nb::arg("stochastic") = nb::none());
   m.def("is_tensor_core", [](nb::handle accumulator) {
     return is_tensor_core(named(accumulator, "accumulator", accumulator_from_name));
   });
   m.def(
       "run_graph_def",
       [](nb::handle path, nb::dict feeds, nb::handle fetches, nb::dict options) {
-        RunnableGraphDef r =
-            runnable_graph_def(std::string(word(path, "path")), feeds, fetches, executor_options_from(options));
-        ExecutorObject executor(std::move(r.graph), std::move(r.ports), executor_options_from(options));
+        const ExecutorOptions o = executor_options_from(options);
+        RunnableGraphDef r = runnable_graph_def(std::string(word(path, "path")), feeds, fetches, o);
+        graph_detail::GraphUse use = graph_detail::use_of(r.graph, o);
+        use.draws |= r.begins_by_drawing;
+        refuse_idle_options(options, o, use);
+        ExecutorObject executor(std::move(r.graph), std::move(r.ports), o);
         executor.with_executor([&](Executor& x) {
           for (const auto& [name, value] : r.variables) x.set_variable(name, value);
         });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "softamp/precision/graph_def_import.h"
+#include "src/graph/graph_use.h"
 #include "src/python/errors.h"
 #include "src/python/tensors.h"
 
@@ -25,6 +26,7 @@ Tensor narrowed(Tensor wide, const std::string& name) {
 
 void set_initial_values(RunnableGraphDef& r, ImportedGraph& imported, const ExecutorOptions& options) {
   if (imported.initial_values.empty()) return;
+  r.begins_by_drawing = graph_detail::use_of(imported.initial, options).draws;
   std::vector<std::string> wanted;
   for (const auto& [node, fetch] : imported.initial_values) wanted.push_back(fetch);
   std::vector<Tensor> values = std::move(make_executor(std::move(imported.initial), options)->run({}, wanted).values);

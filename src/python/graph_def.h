@@ -15,6 +15,7 @@ struct RunnableGraphDef {
   std::vector<std::string> fetches;          ///< by the names of the file
   std::map<std::string, std::string> ports;  ///< of each fetch: its port in `graph`
   std::map<std::string, Tensor> feeds, variables;
+  bool begins_by_drawing = false;  ///< random bits are in the initial values of variables
 };
 
 /// `feeds`: values of placeholders and of variables, by the names of the file; variables without one begin with their

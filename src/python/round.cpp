@@ -265,6 +265,14 @@ void bind_round(nb::module_& m) {
       },
       nb::arg("x").none());
   m.def("seconds_of_bulk_round", seconds_of_bulk_round);
+  m.def(
+      "draws", [](nb::handle format, nb::tuple how) { return Rounding::from(how).draws(compute_format_from(format)); },
+      nb::arg("format").none(), nb::arg("how"));
+  m.def("refuse_idle", [](nb::list asked, bool draws) {
+    std::vector<std::string_view> keys;
+    for (const nb::handle key : asked) keys.push_back(word(key, "asked"));
+    refuse_idle(keys, {.stochastic = draws});
+  });
   m.def("widen", widen, nb::arg("codes").none(), nb::arg("format").none(), nb::arg("wide").none(),
         nb::arg("out").none(), nb::arg("threads").none());
 }

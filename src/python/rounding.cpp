@@ -65,10 +65,12 @@ void leave_behaviour(nb::handle behaviour) {
 
 }  // namespace
 
-Rounding Rounding::from(nb::tuple values) {
+Rounding Rounding::from(nb::tuple values) { return from(values, active_behaviour()); }
+
+Rounding Rounding::from(nb::tuple values, std::optional<FloatingPointBehaviour> around) {
   Rounding r;
-  if (const auto active = active_behaviour()) {
-    const FloatingPointBehaviour& b = *active;
+  if (around) {
+    const FloatingPointBehaviour& b = *around;
     r.preset = Preset::kIpu;
     r.mode = b.esr ? RoundingMode::kStochastic : RoundingMode::kNearestEven;
     r.overflow = b.nanoo ? Overflow::kNan : Overflow::kSaturate;
@@ -81,11 +83,15 @@ Rounding Rounding::from(nb::tuple values) {
     if (p != r.preset) r.overflow.reset();
     r.preset = p;
   }
-  if (given(mode)) r.mode = named(mode, "rounding", rounding_from_name);
+  r.mode_given = given(mode);
+  r.overflow_given = given(overflow);
+  if (r.mode_given) r.mode = named(mode, "rounding", rounding_from_name);
   if (given(bits)) r.bits = static_cast<int>(whole(bits, "bits", 1, 32));
   if (given(variant)) r.variant = named(variant, "variant", variant_from_name);
   if (given(overflow)) r.overflow = named(overflow, "overflow", overflow_from_name);
   if (given(random)) r.engine = named(random, "random", engine_from_name);
+  for (const auto& [name, value] : {std::pair{"bits", bits}, {"variant", variant}, {"random", random}})
+    if (given(value)) r.asked.emplace_back(name);
   if (given(chip)) {
     if (given(mode) || given(variant) || given(preset))
       refuse("chip: expected no rounding, variant or preset beside it, which the chip decides");
@@ -105,7 +111,27 @@ Rounding Rounding::from(nb::tuple values) {
   return r;
 }
 
-Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size) {
+bool Rounding::draws(const FloatFormat& to) const {
+  const RoundingPolicy applied = mode_given ? policy(to) : semantics(to).rounding(to);
+  if (overflow_given && !chip && applied.overflow != *overflow)
+    refuse("overflow: '" + name_of(*overflow) + "': expected none for " + format_name(to) +
+           " with preset ipu, which decides it");
+  return applied.stochastic();
+}
+
+void refuse_idle(const std::vector<std::string_view>& asked, const detail::RandomUse& use, const char* stochastic) {
+  const auto name_if_asked = [&](std::string_view key) {
+    return std::ranges::find(asked, key) == asked.end() ? std::string() : std::string(key);
+  };
+  const detail::Door door = {name_if_asked, stochastic, "random_bits"};
+  if (const auto message = detail::idle_random_setting(door, {&use, 1})) refuse(*message);
+}
+
+Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size)
+    : Addresses(values, rounding, to, size, rounding.draws(to), kStochasticHere) {}
+
+Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size, bool draws,
+                     const char* stochastic) {
   bulk::RandomSource& random = options.random;
   random.engine = rounding.engine;
   random.seed = whole(values[0], "seed", 0, std::numeric_limits<uint64_t>::max());
@@ -113,15 +139,24 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
   random.operation = static_cast<uint32_t>(whole(values[2], "operation", 0, (1u << 24) - 1));
   random.first_index = whole(values[3], "first_index", 0, std::numeric_limits<uint64_t>::max());
   options.threads = static_cast<int>(whole(values[5], "threads", 0, 1024));
-  const bool stochastic = rounding.chip || rounding.mode == RoundingMode::kStochastic;
+  std::vector<std::string_view> asked = rounding.asked;
+  for (const auto& [name, value] : {std::pair<const char*, uint64_t>{"seed", random.seed},
+                                    {"step", random.step},
+                                    {"operation", random.operation},
+                                    {"first_index", random.first_index}})
+    if (value != 0) asked.emplace_back(name);
+  const bool words_given = given(values[4]);
+  if (words_given) asked.emplace_back("random_bits");
+  // The numbers of a hardware's generator are given as words.
+  if (words_given && random.engine == RandomEngine::kXoroshiro128aox) std::erase(asked, "random");
+  refuse_idle(asked, {.stochastic = draws, .generator = !words_given}, stochastic);
   const bool packed = nb::len(values) > 6 && values[6].ptr() != Py_False;
   if (packed && values[6].ptr() != Py_True) throw nb::type_error("packed: expected True or False");
   if (packed) {
     if (!rounding.chip) refuse("packed: expected chip beside it, whose words they are");
     random.slice = chip_rounding(*rounding.chip, to, rounding.bits).slice;
   }
-  if (given(values[4])) {
-    if (!stochastic) refuse("random_bits: expected rounding stochastic beside them");
+  if (words_given) {
     const Array words(values[4], "random_bits");
     const auto each = static_cast<size_t>(packed ? lanes_of(*random.slice) : 1);
     if (words.size() != (size + each - 1) / each)

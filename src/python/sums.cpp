@@ -33,11 +33,17 @@ RunningSumSetup setup_from(nb::handle format, const Rounding& how, nb::handle st
   RunningSumSetup s;
   s.format = compute_format_from(format);
   s.semantics = how.semantics(s.format);
+  const bool draws = how.draws(s.format);
   s.start = operand(start, s.format, "start");
   s.engine = how.engine;
   s.seed = whole(seed, "seed", 0, std::numeric_limits<uint64_t>::max());
   s.operation = static_cast<uint32_t>(whole(operation, "operation", 0, (1u << 24) - 1));
   s.replicas = replicas.is_none() ? 1 : whole(replicas, "replicas", 1, uint64_t{1} << 20);
+  std::vector<std::string_view> asked = how.asked;
+  if (s.replicas > 1) asked.emplace_back("replicas");
+  if (s.seed != 0) asked.emplace_back("seed");
+  if (s.operation != 0) asked.emplace_back("operation");
+  refuse_idle(asked, {.stochastic = draws});
   return s;
 }
 

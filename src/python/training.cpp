@@ -85,6 +85,14 @@ nb::dict train(nb::handle settings, nb::handle on_step, nb::dict files) {
 
 void bind_training(nb::module_& m) {
   m.def("train", train, nb::arg("settings").none(), nb::arg("on_step").none(), nb::arg("files"));
+  m.def("refuse_idle_settings", [](nb::list cases) {
+    std::vector<TrainSettings> all;
+    for (const nb::handle one : cases) {
+      all.push_back(TrainSettings::from_json(word(one, "settings")));
+      all.back().validate();
+    }
+    TrainSettings::refuse_idle(all);
+  });
   m.def("train_settings", [](nb::handle settings) {
     return text(TrainSettings::from_json(word(settings, "settings")).to_json(true, true));
   });

@@ -59,7 +59,7 @@ TEST_F(NetworkFiles, ThePrintedFileTrainsAsTheNameDoes) {
       "--set generated=true --set train_images=16 --set test_images=8 --set batch_size=4 --set epochs=1 --quiet "
       "--json ";
   for (const char* how :
-       {"", "--set precision=float16 --set stochastic_rounding=on", "--set precision=bfloat16 --set partials=half",
+       {"", "--set precision=float16 --set stochastic_rounding=on", "--set precision=mixed --set partials=half",
         "--set precision=mixed --set loss_scale=dynamic", "--set precision=float64", "--tensorflow", "--recipe full",
         "--policy mixed_float16", "--level O2", "--set replicas=2 --set weight_update=kahan --set precision=float16"})
     for (const char* name : {"small_resnet", "lenet5"}) {

@@ -46,7 +46,7 @@ X = np.float32([0.1, 0.2])
         (lambda: softamp.round(b"bytes", "fp16"), TypeError, "expected float32, float64, float16"),
         (lambda: softamp.round(np.longdouble([1]), "fp16"), TypeError, "x: has elements of type"),
         (lambda: softamp.round(np.zeros(2, [("a", "f4")]), "fp16"), TypeError, "x: has elements of type"),
-        (lambda: softamp.round(X, "fp16", random_bits=X), ValueError, "random_bits: expected rounding stochastic"),
+        (lambda: softamp.round(X, "fp16", random_bits=X), ValueError, "random_bits: no rounding is stochastic; expected rounding="),
         (
             lambda: softamp.round(X, "fp16", rounding="stochastic", random_bits=np.uint32([1])),
             ValueError,
@@ -57,7 +57,11 @@ X = np.float32([0.1, 0.2])
             TypeError,
             "random_bits: has elements of type f; expected uint8",
         ),
-        (lambda: softamp.round(X, "fp16", random="xoroshiro128aox"), ValueError, "expected philox or philox7"),
+        (
+            lambda: softamp.round(X, "fp16", rounding="stochastic", random="xoroshiro128aox"),
+            ValueError,
+            "expected philox or philox7",
+        ),
         (lambda: softamp.round(X, "fp16", packed=True), ValueError, "packed: expected chip beside it"),
         (lambda: softamp.round(X, "fp16", chip="b200", packed=1), TypeError, "packed: expected True or False"),
         (lambda: softamp.round(X, "fp16", chip="b300x"), ValueError, "chip: unknown chip 'b300x'"),

@@ -21,12 +21,13 @@ def x():
 @pytest.mark.parametrize("format", ["fp16", "bf16", "e4m3", "e5p9"])
 @pytest.mark.parametrize("rounding", ["nearest", "stochastic", "zero"])
 def test_the_bits_of_round(x, format, rounding):
-    expected = softamp.round(x.numpy(), format, rounding=rounding, seed=3, step=2, operation=5, result="values")
-    y = st.quantize(x, format, rounding=rounding, seed=3, step=2, operation=5)
+    where = dict(seed=3, step=2, operation=5) if rounding == "stochastic" else {}
+    expected = softamp.round(x.numpy(), format, rounding=rounding, **where, result="values")
+    y = st.quantize(x, format, rounding=rounding, **where)
     assert same_bits(y, torch.from_numpy(expected))
     assert same_bits(st.quantize(x.T, format), st.quantize(x, format).T)
     z = x.clone()
-    assert st.quantize_(z, format, rounding=rounding, seed=3, step=2, operation=5) is z and same_bits(z, y)
+    assert st.quantize_(z, format, rounding=rounding, **where) is z and same_bits(z, y)
 
 
 def test_the_bits_of_blocks(x):
@@ -155,9 +156,9 @@ def test_rounded_updates_move_on_average():
     """An update of a hundredth of a unit: to nearest nothing moves, stochastically one weight in a hundred does."""
     count = 20000
     moved = {}
-    for rounding in ("nearest", "stochastic"):
+    for rounding, bits in (("nearest", None), ("stochastic", 16)):
         p = torch.nn.Parameter(torch.ones(count))
-        optimizer = st.RoundedUpdates(torch.optim.SGD([p], lr=2.0**-7 / 100), [("p", p)], st.Rounding("bf16", rounding, bits=16))
+        optimizer = st.RoundedUpdates(torch.optim.SGD([p], lr=2.0**-7 / 100), [("p", p)], st.Rounding("bf16", rounding, bits))
         p.grad = -torch.ones(count)
         optimizer.step()
         moved[rounding] = int((p != 1).sum())
@@ -198,7 +199,40 @@ def test_refusals():
     with pytest.raises(TypeError, match="'p' is torch.float16; expected float32"):
         st.RoundedUpdates(torch.optim.SGD([half], lr=1), [("p", half)])
     with pytest.raises(ValueError, match="the model itself"):
-        st.wrap(torch.nn.Linear(2, 2))
+        st.wrap(torch.nn.Linear(2, 2), weights="e4m3")
+    with pytest.raises(ValueError, match="layers: the model has none of Linear, Conv1d"):
+        st.wrap(torch.nn.ReLU(), weights="e4m3")
+    with pytest.raises(ValueError, match="nothing is rounded"):
+        st.wrap(Net())
+    with pytest.raises(ValueError, match="unknown format 'float8'"):
+        st.wrap(Net(), weights="float8")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: st.quantize(x, "e4m3", seed=1),
+        lambda x: st.quantize(x, "mxfp4", seed=1),
+        lambda x: st.quantize_(x.clone(), "e4m3", seed=1),
+        lambda x: st.quantize_(x.clone(), "mxfp4", seed=1),
+        lambda x: st.round_gradient(x, "e4m3", seed=1),
+        lambda x: st.wrap(Net(), weights="e4m3", inputs="mxfp4", seed=1),
+        lambda x: st.RoundedUpdates(torch.optim.SGD([p := torch.nn.Parameter(x)]), [("p", p)], st.Rounding("bf16"), seed=1),
+    ],
+)
+def test_an_address_at_which_nothing_is_drawn_is_refused(x, call):
+    with pytest.raises(ValueError, match="seed: no rounding is stochastic; expected "):
+        call(x)
+
+
+def test_settings_without_effect_are_refused(x):
+    for how in (dict(bits=3), dict(variant="rne")):
+        with pytest.raises(ValueError, match=f"{next(iter(how))}: no rounding is stochastic; expected rounding='stochastic'"):
+            st.Rounding("e4m3", **how)
+        with pytest.raises(ValueError, match="stochastic rounding|no rounding is stochastic"):
+            st.Rounding("mxfp4", **how)
+    with pytest.raises(ValueError, match="axis: e4m3_tensor has no blocks along an axis"):
+        st.Rounding("e4m3_tensor", axis=0)
 
 
 def test_a_rounding_beside_a_format_of_blocks(x):
@@ -207,9 +241,12 @@ def test_a_rounding_beside_a_format_of_blocks(x):
         (dict(rounding="stochastic", bits=4), "mxfp4:rounding=stochastic,bits=4"),
         (dict(rounding="zero"), "mxfp4:rounding=zero"),
     ):
-        expected = torch.from_numpy(softamp.fake_quantize(x.numpy(), text, seed=1))
-        assert same_bits(st.quantize(x, "mxfp4", seed=1, **how), expected)
-        assert same_bits(st.quantize(x, st.Rounding("mxfp4", **how), seed=1), expected)
+        where = dict(seed=1) if how["rounding"] == "stochastic" else {}
+        expected = torch.from_numpy(softamp.fake_quantize(x.numpy(), text, **where))
+        assert same_bits(st.quantize(x, "mxfp4", **where, **how), expected)
+        assert same_bits(st.quantize(x, st.Rounding("mxfp4", **how), **where), expected)
+        given = (how["rounding"], how.get("bits"), None, None, None, where.get("seed", 0), 0, 0, 0)
+        assert same_bits(torch.ops.softamp.quantize(x, "mxfp4", *given), expected)
     for how in (dict(overflow="nan"), dict(chip="b200")):
         with pytest.raises(ValueError, match="expected none beside mxfp4"):
             st.quantize(x, "mxfp4", **how)
@@ -312,6 +349,9 @@ def test_every_tensor_that_enters_or_leaves_is_rounded():
     q = st.QuantizedLayer(torch.nn.Linear(64, 8), "l", st.Clock(), inputs="e2m1")
     x = torch.randn(2, 64)
     assert same_bits(q(input=x), q(x))
+    drawn = [st.QuantizedLayer(torch.nn.Linear(64, 8), "l", st.Clock(), inputs=st.Rounding("e2m1", "stochastic")) for _ in range(2)]
+    drawn[1].load_state_dict(drawn[0].state_dict())
+    assert same_bits(drawn[0](input=x), drawn[1](x))
     lstm = torch.nn.LSTM(64, 8)
     out, (hidden, cell) = st.QuantizedLayer(lstm, "l", st.Clock(), outputs="e2m1")(x[:, None])
     for value in (out, hidden, cell):

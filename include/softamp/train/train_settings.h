@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -96,6 +97,12 @@ struct TrainSettings {
   /// that they had before there were such settings: mechanism, validation_split.
   std::string to_json(bool with_backend = true, bool whole = false) const;
   void validate() const;
+  /// Throws std::invalid_argument for a setting that differs from its default and changes nothing in any of the cases:
+  /// "settings: 'random_bits' has no effect: no rounding is stochastic; expected ...". What reads settings from a
+  /// person calls it, with all cases of a study at once; a run itself does not, so that one case may leave unused what
+  /// another needs.
+  static void refuse_idle(std::span<const TrainSettings> cases);
+  void refuse_idle() const { refuse_idle({this, 1}); }
   /// With decay_steps 0 the schedule's, too: who knows how many steps the run has, sets it.
   TrainerOptions trainer_options() const;
   Precision precision_value() const { return Precision::parse(precision); }

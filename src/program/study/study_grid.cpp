@@ -117,9 +117,16 @@ std::vector<std::string> StudyPlan::values(size_t setting) const {
 std::vector<StudyRun> StudyPlan::runs() const {
   check_axes(axes);
   check_size();
+  std::vector<TrainSettings> cases;
+  for (size_t setting = 0; setting < rows(); ++setting) cases.push_back(settings_of(setting));
+  try {
+    TrainSettings::refuse_idle(cases);
+  } catch (const std::invalid_argument& e) {
+    throw UsageError(e.what());
+  }
   std::vector<StudyRun> runs;
-  for (size_t setting = 0; setting < rows(); ++setting) {
-    TrainSettings row = settings_of(setting);
+  for (size_t setting = 0; setting < cases.size(); ++setting) {
+    TrainSettings row = std::move(cases[setting]);
     settle_data(row);
     row.program = "softamp study";
     row.threads = 1;  // the runs are done in parallel

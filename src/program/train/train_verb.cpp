@@ -51,6 +51,7 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
   if (settings.mechanism == "none" && o.mechanism.empty() && !o.usual_mechanism.empty())
     settings.mechanism = o.usual_mechanism;
   settings.validate();
+  settings.refuse_idle();
   return settings;
 }
 

@@ -54,10 +54,12 @@ def quantize(
     format: NAME[:OPTION=VALUE,...]: "mxfp4", "mxfp8_e4m3", "nvfp4:rounding=stochastic,bits=8", "e4m3_1x128"; see
         block_formats() and docs/PYTHON.md.
     axis: along which blocks lie [=-1, the last].
-    amax: the greatest magnitude of NVFP4's tensor where it is not this array's own [=x's].
-    seed, step, operation, first_index, random: the address of the random bits, as of round.
+    amax: the greatest magnitude of NVFP4's tensor where it is not this array's own [=x's]; with NVFP4 alone.
+    seed, step, operation, first_index, random: the address of the random bits, as of round; with a format that rounds
+        stochastically.
 
-    Raises ValueError for an unknown format or option, and for an axis that the array or the format does not have.
+    Raises ValueError for an unknown format or option, for an axis that the array or the format does not have, and for
+    a setting that changes no result.
     """
     codes, scales, greatest, text, status = _softamp.quantize(
         x, format, axis, amax, _how(random), (seed, step, operation, first_index, None, threads)

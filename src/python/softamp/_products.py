@@ -20,11 +20,15 @@ _ROUNDING = ("rounding", "bits", "variant", "overflow", "preset", "random")
 
 def _engine_options(name: str, seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """What the engine takes; a rounding that is given decides all of its semantics."""
-    engine: dict[str, Any] = {"seed": seed, "behaviour": options.pop("behaviour", None)}
+    behaviour = options.pop("behaviour", None)
+    engine: dict[str, Any] = {"seed": seed, "behaviour": behaviour}
     if any(options.get(key) is not None for key in _ROUNDING):
-        bits, variant, overflow = options.get("bits"), options.get("variant"), options.get("overflow")
-        preset = options.get("preset", "ipu")
-        engine["semantics"] = (options.get("rounding"), bits, variant, overflow, preset, None, options.get("random"))
+        rounding, bits, variant, overflow = (options.get(key) for key in ("rounding", "bits", "variant", "overflow"))
+        for flag, key, value in (("esr", "rounding", rounding), ("nanoo", "overflow", overflow)):
+            if value is not None and getattr(behaviour, flag, False):
+                raise ValueError(f"behaviour: {flag} decides the {key}, which is {value!r}; expected one of them")
+        preset = options.get("preset") or "ipu"
+        engine["semantics"] = (rounding, bits, variant, overflow, preset, None, options.get("random"))
     for key in _ROUNDING:
         options.pop(key, None)
     for key in ("partials", "block", "inner", "accumulator", "tensor_core_operands", "threads", "reference"):
@@ -99,7 +103,8 @@ def _run(op: str, inputs: dict[str, NDArray], dtype: str, attributes: dict[str, 
     ]
     nodes.append({"name": "result", "op": op, "inputs": list(inputs), "attributes": attributes})
     graph = _softamp.GraphFile.from_json(json.dumps({"softamp_graph": 1, "nodes": nodes, "outputs": ["result"]}), None)
-    result: NDArray = graph.executor(options).run(inputs, ["result"])["values"]["result"]
+    executor = graph.executor(options, "rounding='stochastic'")
+    result: NDArray = executor.run(inputs, ["result"])["values"]["result"]
     return result
 
 

@@ -110,8 +110,9 @@ def round(
     packed: with chip: a random word of 32 bits serves as many neighbours as in the chip's instruction, each by its part of it;
         random_bits then has one uint32 for so many [=False].
 
-    Returns the array, or (array, Status). Raises ValueError for a value out of range, naming what was expected;
-    TypeError for another kind of object; FloatingPointException within behaviour(...) that stops.
+    Returns the array, or (array, Status). Raises ValueError for a value out of range, and for a setting that changes no
+    result, such as bits or a seed beside rounding "nearest", naming what was expected; TypeError for another kind of
+    object; FloatingPointException within behaviour(...) that stops.
     """
     how = (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random, cast)
     where = (seed, step, operation, first_index, random_bits, threads, packed)

@@ -141,11 +141,20 @@ class GraphFile:
     def outputs(self) -> list[str]: ...
     def json(self) -> str: ...
     def text(self) -> str: ...
-    def executor(self, options: dict[str, Any]) -> Executor: ...
+    def executor(self, options: dict[str, Any], stochastic: Optional[str] = ...) -> Executor: ...
 
 def format_of_codes(x: Any) -> Optional[Format]: ...
 def block_shape(format: Any) -> tuple[int, int]:
-    """Rows of a block, 0: all; and its elements along the axis, 0: all."""
+    """Rows of a block, 0: all; and its elements along the axis, 0: all; (0, 0) where no blocks lie along one."""
+
+def block_draws(format: Any) -> bool:
+    """Whether the text of a format of blocks has a stochastic rounding."""
+
+def draws(format: Any, how: _Tuple) -> bool:
+    """Whether a rounding to a format reads random bits."""
+
+def refuse_idle(asked: list[str], draws: bool) -> None:
+    """Raises ValueError for the first of these settings of random bits, where nothing is drawn."""
 
 def formats() -> list[Format]:
     """All formats that have a name; Format("e5p11") makes others."""
@@ -202,6 +211,9 @@ def run_graph_def(
 ) -> dict[str, Any]: ...
 def train(settings: str, on_step: Optional[Callable[[str], Any]], files: dict[str, Any]) -> dict[str, Any]: ...
 def train_settings(settings: str) -> str: ...
+def refuse_idle_settings(cases: list[str]) -> None:
+    """Raises ValueError for settings out of range, and for one that changes nothing in any of the cases."""
+
 def reproduce(
     name: str,
     formats: Any,

@@ -47,9 +47,9 @@ def sum(
         enter the format rounded to nearest.
     order: "ascending": one addition after the other, from `start`; "device": that of the accelerator's reduction (rule
         N140), of fp16, bf16 or fp32 alone.
-    replicas: so many independent stochastic sums, 1 to 2^20 [=None, one]. Addition n of replica i takes the random bits
+    replicas: so many independent sums, 1 to 2^20, of a stochastic rounding [=None, one]. Addition n of replica i takes the random bits
         of (seed, step n, operation, index i).
-    rounding, bits, variant, overflow, preset, random: as of round; partials, accumulator: of order "device".
+    rounding, bits, variant, overflow, preset, random: as of round; partials: of order "device".
     report: return a dict: values, codes, exact (the exact sum of the rounded elements), exact_given, magnitude,
         last_change and lost (by replica), first_addition_with_flag.
 
@@ -120,6 +120,8 @@ def running_sum(
     """
     how = _how(options)
     _refuse("running_sum", options)
+    if trace_points != 0 and not report:
+        raise ValueError("trace_points: the sums on the way are part of the report; expected report=True")
     all = _softamp.running_sum(
         exact_text(value, "value"), count, format, how, exact_text(start, "start"), replicas, seed, operation, trace_points
     )

@@ -76,8 +76,15 @@ def train(
     files.
     """
     text = _text_of(settings)
-    call = None if on_step is None else lambda line: on_step(json.loads(line))
+    _softamp.refuse_idle_settings([text])
     named = dict(checkpoint=checkpoint, resume=resume, plot=plot, write_initial=write_initial, histograms=histograms)
+    return _trained(text, on_step, log, named)
+
+
+def _trained(
+    text: str, on_step: Optional[Callable[[dict[str, Any]], Any]], log: Optional[Path], named: dict[str, Optional[Path]]
+) -> Training:
+    call = None if on_step is None else lambda line: on_step(json.loads(line))
     files = {option: None if path is None else os.fsdecode(path) for option, path in named.items()}
     # Where the interpreter ends during a run of another thread, that writes into the folder while it is removed.
     with tempfile.TemporaryDirectory(prefix="softamp-", ignore_cleanup_errors=True) as folder:
@@ -107,7 +114,8 @@ def study(
 ) -> Study:
     """Train under every combination of settings and seeds.
 
-    grid: setting -> its values. seeds: so many, from the settings' seed on; or a list of them.
+    grid: setting -> its values. A setting that some combinations do not use is fine where others do. seeds: so many, from
+        the settings' seed on; or a list of them.
     on_step: called after each step with the run's own settings (those of the grid, and seed) and the step's line.
     """
     base = json.loads(_softamp.train_settings(_text_of(settings)))
@@ -116,13 +124,14 @@ def study(
     given = json.loads(_text_of(settings))
     runs: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
-    for values in itertools.product(*grid.values()):
-        chosen = dict(zip(grid, values))
+    cases = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
+    _softamp.refuse_idle_settings([json.dumps(dict(given, **chosen)) for chosen in cases])
+    for chosen in cases:
         trainings: list[Training] = []
         for seed in all_seeds:
             own = dict(chosen, seed=seed)
             step = None if on_step is None else _with_settings(on_step, own)
-            trainings.append(train(dict(given, **own), on_step=step))
+            trainings.append(_trained(json.dumps(dict(given, **own)), step, None, {}))
             runs.append(dict(own, training=trainings[-1]))
         rows.append(dict(chosen, **_row(trainings)))
     return Study(runs, rows)

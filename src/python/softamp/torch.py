@@ -8,6 +8,7 @@ formats of numbers, where the module was built with CUDA; other tensors of devic
 from __future__ import annotations
 
 import functools
+import inspect
 import zlib
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Iterable, Optional, Union
@@ -68,7 +69,10 @@ def _check_whole(name: str, value: Any) -> None:
 def _check_rounding(r: Rounding) -> None:
     """Raises what rounding one number raises."""
     if _is_of_blocks(r.format):
-        fake_quantize(np.zeros((1, 1), np.float32), _block_text(r))
+        text = _block_text(r)
+        fake_quantize(np.zeros((1, 1), np.float32), text)
+        if r.axis is not None and not _has_axis(text):
+            raise ValueError(f"axis: {r.format} has no blocks along an axis; expected none")
         return
     if r.axis is not None:
         raise ValueError(f"axis: {r.axis}: expected none beside {r.format}, a format of numbers; blocks lie along an axis")
@@ -90,6 +94,26 @@ def _block_text(r: Rounding) -> str:
     if not given:
         return r.format
     return r.format + ("," if ":" in r.format else ":") + ",".join(given)
+
+
+def _has_axis(text: str) -> bool:
+    """Whether the blocks of a format of blocks lie along an axis."""
+    return _softamp.block_shape(text) != (0, 0)
+
+
+@functools.lru_cache(maxsize=1024)
+def _draws(r: Rounding) -> bool:
+    """Whether random bits decide."""
+    if _is_of_blocks(r.format):
+        return _softamp.block_draws(_block_text(r))
+    how = _how(r)
+    return _softamp.draws(r.format, (*(how[key] for key in ("rounding", "bits", "variant", "overflow")), None, r.chip, None))
+
+
+def _refuse_idle(rounds: Iterable[Optional[Rounding]], **address: int) -> None:
+    """Raises ValueError for the first part of an address that none of the roundings draws at."""
+    if not any(r is not None and _draws(r) for r in rounds):
+        _softamp.refuse_idle([name for name, value in address.items() if value != 0], False)
 
 
 def _is_of_blocks(format: str) -> bool:
@@ -131,8 +155,11 @@ def _quantize(
     _check_dtype(x, format)
     if chip is not None and x.dtype == torch.float64:
         raise TypeError("quantize: has elements of torch.float64; expected float32, which chips round")
-    where: dict[str, Any] = dict(seed=seed, step=step, operation=operation, first_index=first_index)
-    how: dict[str, Any] = dict(rounding=rounding, bits=bits, variant=variant, overflow=overflow, chip=chip)
+    r = Rounding(format, rounding, bits, variant, overflow, chip)
+    where: dict[str, Any] = {}
+    if _draws(r):
+        where = dict(seed=seed, step=step, operation=operation, first_index=first_index)
+    how = _how(r)
     if x.is_cuda and _softamp.has_cuda and x.dtype == torch.float32 and not _is_of_blocks(format):
         there = x.detach().contiguous()
         rounded: Tensor = _round(there, format, out=torch.empty_like(there), **how, **where)
@@ -140,7 +167,8 @@ def _quantize(
     wide = x.dtype == torch.float64
     dense = x.detach().to("cpu", torch.float64 if wide else torch.float32).contiguous()
     if _is_of_blocks(format):
-        values = fake_quantize(dense.numpy(), format, axis=axis, **where)
+        text = _block_text(r)
+        values = fake_quantize(dense.numpy(), text, axis=axis if _has_axis(text) else -1, **where)
     else:
         values = _round(dense.numpy(), format, result="values", **how, **where)
     result: Tensor = torch.from_numpy(values).reshape(x.shape).to(x.device, x.dtype)
@@ -192,6 +220,7 @@ def quantize(
         format = Rounding(format, rounding, bits, variant, overflow, chip, axis)
     elif any(given is not None for given in (rounding, bits, variant, overflow, chip, axis)):
         raise ValueError("format: a Rounding says how to round; expected nothing of that beside it")
+    _refuse_idle([format], seed=seed, step=step, operation=operation, first_index=first_index)
     return _call(x, format, seed, step, operation, first_index)
 
 
@@ -236,6 +265,7 @@ def round_gradient(
 ) -> Tensor:
     """x itself; the gradient that arrives at it is rounded."""
     how = Rounding(rounding) if isinstance(rounding, str) else rounding
+    _refuse_idle([how], seed=seed, step=step, operation=operation, first_index=first_index)
     result: Tensor = _RoundedGradient.apply(x, how, (seed, step, operation, first_index), None)
     return result
 
@@ -282,6 +312,8 @@ class QuantizedLayer(nn.Module):
         self.clock = clock
         self.weights, self.inputs = Rounding.of(weights), Rounding.of(inputs)
         self.outputs, self.gradients = Rounding.of(outputs), Rounding.of(gradients)
+        if not self._roundings():
+            raise ValueError("QuantizedLayer: nothing is rounded; expected weights, inputs, outputs or gradients")
         self._last_step = {True: -1, False: -1}
         self._calls = {True: 0, False: 0}  # of training, and of evaluation, which moves no bits of training's
 
@@ -294,6 +326,9 @@ class QuantizedLayer(nn.Module):
             if isinstance(value, Tensor) and name != "in_proj_bias":  # a transformer's layer asks whether it is there
                 raise
             return value
+
+    def _roundings(self) -> list[Rounding]:
+        return [r for r in (self.weights, self.inputs, self.outputs, self.gradients) if r is not None]
 
     def _address(self, role: str) -> tuple[int, int, int, int]:
         return self.clock.seed, self.clock.step, operation_of(self.name, role), self._calls[self.training] << _CALLS
@@ -310,8 +345,7 @@ class QuantizedLayer(nn.Module):
         return value
 
     def _count_call(self) -> None:
-        hows = [r for r in (self.weights, self.inputs, self.outputs, self.gradients) if r is not None]
-        if _in_backward() and any("stochastic" in (r.format, r.rounding) or "stochastic" in r.format or r.chip for r in hows):
+        if _in_backward() and any(_draws(r) for r in self._roundings()):
             raise RuntimeError(f"QuantizedLayer '{self.name}': is computed again within a backward pass (activation checkpointing); "
                                "expected no stochastic rounding there, whose bits would be other ones")  # fmt: skip
         self._calls[self.training] = self._calls[self.training] + 1 if self._last_step[self.training] == self.clock.step else 0
@@ -321,7 +355,11 @@ class QuantizedLayer(nn.Module):
         self._count_call()
         if (how := self.inputs) is not None:
             inputs = tuple(self._mapped(f"input{i}", x, lambda t, at: _rounded_values(self.layer, t, how, at)) for i, x in enumerate(inputs))
-            more = {key: self._mapped(f"input/{key}", x, lambda t, at: _rounded_values(self.layer, t, how, at)) for key, x in more.items()}
+            places = _places(self.layer)
+            more = {
+                key: self._mapped(places.get(key, f"input/{key}"), x, lambda t, at: _rounded_values(self.layer, t, how, at))
+                for key, x in more.items()
+            }
         if self.weights is None:
             result = self.layer(*inputs, **more)
         else:
@@ -335,6 +373,15 @@ class QuantizedLayer(nn.Module):
         if (how_back := self.gradients) is not None:
             result = self._mapped("gradient", result, lambda t, at: _RoundedGradient.apply(t, how_back, at, self.layer))
         return result
+
+
+def _places(layer: Any) -> dict[str, str]:
+    """The places that arguments of a layer have, so that they are rounded alike when they are given by name."""
+    try:
+        parameters = inspect.signature(layer.forward).parameters.values()
+    except (TypeError, ValueError):  # not written in Python
+        return {}
+    return {p.name: f"input{i}" for i, p in enumerate(parameters) if p.kind is p.POSITIONAL_OR_KEYWORD}
 
 
 def _in_backward() -> bool:
@@ -394,8 +441,9 @@ def wrap(
     such layers within it, as attention has, in its own place alone, and of one that stands in several places in all of them.
 
     Returns the clock; call clock.advance() after each optimizer step. Raises ValueError where the names of two layers give
-    the same address.
+    the same address, where nothing would be rounded, and for a seed where no rounding is stochastic.
     """
+    _refuse_idle([Rounding.of(r) for r in (weights, inputs, outputs, gradients)], seed=seed)
     clock = Clock(seed)
     places: dict[int, list[str]] = {}
     found: dict[int, nn.Module] = {}
@@ -408,6 +456,9 @@ def wrap(
         within.append(name)
         found[id(module)] = module
         places.setdefault(id(module), []).append(name)
+    if not places:
+        kinds = ", ".join(kind.__name__ for kind in layers)
+        raise ValueError(f"layers: the model has none of {kinds}; expected kinds of layers that it has")
     _check_addresses(names[0] for names in places.values())
     for key, names in places.items():
         wrapped = QuantizedLayer(
@@ -449,6 +500,7 @@ class RoundedUpdates:
         self.optimizer = optimizer
         if isinstance(rounding, str):
             rounding = Rounding(rounding, None if "rounding=" in rounding else "stochastic")
+        _refuse_idle([rounding], seed=seed)
         self.rounding = rounding
         self.seed = seed
         self.steps = 0

@@ -13,6 +13,7 @@
 #include "src/numbers/decimal_text.h"
 #include "src/text/comma_list.h"
 #include "src/text/printable.h"
+#include "src/train/settings/idle_settings.h"
 #include "src/train/settings/settings_fields.h"
 #include "src/train/visible_overflow.h"
 
@@ -248,6 +249,10 @@ SettingFault first_clash(const TrainSettings& s) {
     return {"mechanism", "is '" + s.mechanism + "', but 'precision' is '" + s.precision +
                              "', which says itself what computes in which dtype; expected precision float32, or the "
                              "mechanism none"};
+  if (s.optimizer_state &&
+      (s.precision_value().parameters == DType::kFloat64 || s.mechanism_value().low_dtype() == DType::kFloat64))
+    return {"optimizer_state",
+            "is " + *s.optimizer_state + ", but variables of float64 keep their state in float64; expected none"};
   const TrainSettings all = s.spelled_out();
   if (all.preset == "ieee" && executor_options(all).config.behaviour().nanoo)
     return {"preset", "is 'ieee', in which an overflow is infinite, but 'behaviour' is '" + s.behaviour +
@@ -359,6 +364,11 @@ void TrainSettings::validate() const {
   const engine::DefaultEnvironment guard;
   SettingFault fault = train_detail::first_fault(*this);
   if (fault.key.empty()) fault = first_clash(*this);
+  if (!fault.key.empty()) throw std::invalid_argument("settings: '" + fault.key + "' " + fault.what);
+}
+
+void TrainSettings::refuse_idle(std::span<const TrainSettings> cases) {
+  const SettingFault fault = train_detail::first_idle_setting(cases);
   if (!fault.key.empty()) throw std::invalid_argument("settings: '" + fault.key + "' " + fault.what);
 }
 

@@ -224,11 +224,12 @@ void bind_graph(nb::module_& m) {
       .def(
           "executor",
           [](const GraphObject& g, nb::dict options, std::optional<std::string> stochastic) {
-            ExecutorOptions o = executor_options_from(options);
+            const ExecutorOptions o = executor_options_from(options);
+            auto executor = std::make_unique<ExecutorObject>(g.file.graph, std::map<std::string, std::string>{}, o);
             const graph_detail::GraphUse use = graph_detail::use_of(g.file.graph, o);
             stochastic ? refuse_idle_options(options, o, use, stochastic->c_str())
                        : refuse_idle_options(options, o, use);
-            return new ExecutorObject(g.file.graph, std::map<std::string, std::string>{}, std::move(o));
+            return executor.release();
           },
           nb::rv_policy::take_ownership, nb::arg("options"), nb::arg("stochastic") = nb::none());
   m.def("is_tensor_core", [](nb::handle accumulator) {
@@ -241,8 +242,8 @@ void bind_graph(nb::module_& m) {
         RunnableGraphDef r = runnable_graph_def(std::string(word(path, "path")), feeds, fetches, o);
         graph_detail::GraphUse use = graph_detail::use_of(r.graph, o);
         use.draws |= r.begins_by_drawing;
-        refuse_idle_options(options, o, use);
         ExecutorObject executor(std::move(r.graph), std::move(r.ports), o);
+        refuse_idle_options(options, o, use);
         executor.with_executor([&](Executor& x) {
           for (const auto& [name, value] : r.variables) x.set_variable(name, value);
         });

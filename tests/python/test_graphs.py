@@ -16,12 +16,10 @@ GRAPHS = ROOT / "examples" / "graphs"
 def test_runs_are_those_of_the_command(program):
     x = np.load(GRAPHS / "x.npy")
     program.save("x.npy", x)
-    for behaviour, words in ((None, "off"), (softamp.behaviour(esr=True, nanoo=True), "esr,nanoo")):
-        program(
-            "run", GRAPHS / "dense.json", "--feed", "x=x.npy", "--out", "results", "--behaviour", words, "--seed", 5,
-            "--partials", "half",
-        )
-        run = softamp.Graph.load(GRAPHS / "dense.json").run({"x": x}, behaviour=behaviour, seed=5, partials="half")
+    for behaviour, seed in ((None, 0), (softamp.behaviour(esr=True, nanoo=True), 5)):
+        words = ["--behaviour", "esr,nanoo", "--seed", seed] if behaviour else []
+        program("run", GRAPHS / "dense.json", "--feed", "x=x.npy", "--out", "results", "--partials", "half", *words)
+        run = softamp.Graph.load(GRAPHS / "dense.json").run({"x": x}, behaviour=behaviour, seed=seed, partials="half")
         assert list(run) == ["dense/hidden", "dense/probabilities"]
         for name, value in run.items():
             theirs = program.load(f"results/{name.replace('/', '_')}.npy")

@@ -31,7 +31,10 @@ ESR = softamp.behaviour(esr=True)
 
 
 def graph(dtype, *nodes):
-    shapes = [{"name": name, "op": "Placeholder", "attributes": {"dtype": dtype, "shape": shape}} for name, shape in (("x", [16, 96]), ("w", [96, 16]))]
+    shapes = [
+        {"name": name, "op": "Placeholder", "attributes": {"dtype": dtype, "shape": shape}}
+        for name, shape in (("x", [16, 96]), ("w", [96, 16]))
+    ]
     return softamp.Graph({"softamp_graph": 1, "nodes": [*shapes, *nodes], "outputs": [nodes[-1]["name"]]})
 
 
@@ -110,6 +113,8 @@ def walks():
     pairs = [{"a": LARGE, "b": LARGE}, *({"a": SMALL[i:], "b": SMALL[i:][::-1].copy()} for i in range(20)),
              *({"a": row, "b": column.copy()} for row, column in zip(ROWS, COLUMNS.T))]  # fmt: skip
     yield Walk("dot", each(softamp.dot, *pairs), [*MODES, *PRODUCTS[3:9]], dict(SUMS, **ENGINE, products=["rounded"]))
+    two = {"a": B.view(np.uint16)[:60] & 0x3FFF, "b": C.view(np.uint16)[:60] & 0x3FFF, "codes": "fp16"}
+    yield Walk("dot of codes", softamp.dot, [two], dict(rounding=["zero"], codes=["bf16"], start=[0.5]))
     values = [{"value": 0.0003, "count": 9000}, {"value": 0.001, "count": 300}, {"value": 30.1, "count": 9000}]
     calls = [*MODES, {"report": True}, {"rounding": "stochastic", "replicas": 2}]
     yield Walk("running_sum", each(softamp.running_sum, *values), calls, dict(SUMS, trace_points=[10]))

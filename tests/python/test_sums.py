@@ -19,8 +19,12 @@ CASES = [
 ]
 
 
+def words_of(options):
+    return [word for key, value in options.items() for word in (f"--{key}", str(value))]
+
+
 def options_of(rounding, more):
-    return ["--rounding", rounding, *(word for key, value in more.items() for word in (f"--{key}", str(value)))]
+    return ["--rounding", rounding, *words_of(more)]
 
 
 def check(report, case):
@@ -34,12 +38,10 @@ def check(report, case):
 
 @pytest.mark.parametrize("format, rounding, more", CASES)
 def test_running_sums_are_those_of_the_command(program, format, rounding, more):
-    replicas = 5 if rounding == "stochastic" else 1
+    drawn = dict(replicas=5, seed=6) if rounding == "stochastic" else {}
     arguments = ["--value", "0.0625", "--count", 3000, "--format", format, *options_of(rounding, more)]
-    document = program.json("sum", *arguments, "--replicas", replicas, "--seed", 6)
-    report = softamp.running_sum(
-        0.0625, 3000, format, rounding=rounding, replicas=replicas, seed=6, report=True, **more
-    )
+    document = program.json("sum", *arguments, *words_of(drawn))
+    report = softamp.running_sum(0.0625, 3000, format, rounding=rounding, report=True, **drawn, **more)
     check(report, document)
     assert report["exact_text"] == document["exact_text"]
 
@@ -48,9 +50,9 @@ def test_running_sums_are_those_of_the_command(program, format, rounding, more):
 def test_sums_and_dots_are_those_of_the_command(program, random, format, rounding, more):
     a, b = (random.standard_normal(700).astype(np.float32) for _ in range(2))
     program.save("a.npy", a), program.save("b.npy", b)
-    replicas = 4 if rounding == "stochastic" else 1
-    shared = ["--format", format, *options_of(rounding, more), "--replicas", replicas, "--seed", 2]
-    options = dict(format=format, rounding=rounding, replicas=replicas, seed=2, report=True, **more)
+    drawn = dict(replicas=4, seed=2) if rounding == "stochastic" else {}
+    shared = ["--format", format, *options_of(rounding, more), *words_of(drawn)]
+    options = dict(format=format, rounding=rounding, report=True, **drawn, **more)
     check(softamp.sum(a, **options), program.json("sum", "--values", "a.npy", *shared)["cases"][0])
     for products in ("exact", "rounded"):
         document = program.json("sum", "--dot", "a.npy", "b.npy", "--products", products, *shared)

@@ -19,7 +19,7 @@ struct QuietCodes {
 };
 
 /// Arrays of n elements (any n, any alignment). `out` is an input array or overlaps none. One thread; round to nearest,
-/// nothing flushed (engine/float_environment.h).
+/// nothing flushed (machine/float_environment.h).
 struct FunctionTable {
   using OfNumbers = void (*)(const float* in, float* out, size_t n);
   /// Whether all operands are plain: x > 0, both finite.

@@ -1,5 +1,5 @@
 // The one list of names: whatever reads a word for a format, a dtype, a rounding, a chip or an accumulator reads it
-// here (report/names.h, report/chip_table.h, tensor/dtype.h, and through them every verb, settings and JSON).
+// here (names/names.h, chips/chip_table.h, names/dtype.h, and through them every verb, settings and JSON).
 //
 // The first name of a row is ours: what is printed and written into files. It stays as it is: digests and files depend
 // on it. The others are what the field writes. Words are compared without regard to case, '_' as '-'.

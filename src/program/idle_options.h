@@ -1,4 +1,4 @@
-// Options that were given and change nothing: they are refused, with the reasons of report/idle.h.
+// Options that were given and change nothing: they are refused, with the reasons of names/idle.h.
 #pragma once
 
 #include "src/names/idle.h"

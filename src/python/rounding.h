@@ -9,9 +9,8 @@
 #include "softamp/numerics/chips.h"
 #include "softamp/tensor/bulk.h"
 #include "src/arithmetic/rounding_choice.h"
-#include "src/python/arrays.h"
-#include "src/arithmetic/rounding_choice.h"
 #include "src/names/idle.h"
+#include "src/python/arrays.h"
 
 namespace softamp::python {
 

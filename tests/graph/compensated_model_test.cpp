@@ -2,7 +2,7 @@
 // each rounded to nearest even; and by hand, in plain binary64.
 #include <cmath>
 
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_training.h"
 
 namespace softamp::test::compensated {

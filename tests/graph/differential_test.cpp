@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "random_graph.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/ops/named_rows.h"
 
 namespace softamp::test {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/graph/executor_check.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 
 namespace softamp::test {
 namespace {

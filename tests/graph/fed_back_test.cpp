@@ -1,5 +1,5 @@
 // TUTORIAL G21: that first program compiled, and its sum fed back ten thousand times in twenty lanes. The sums are
-// those of report/running_sum.h, bit for bit: an element of a graph reads the same random bits as a replica whose
+// those of sums/running_sum.h, bit for bit: an element of a graph reads the same random bits as a replica whose
 // additions are rounded at the same site (N72).
 #include <gtest/gtest.h>
 

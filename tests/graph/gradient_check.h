@@ -3,7 +3,7 @@
 #pragma once
 
 #include "softamp/graph/gradients.h"
-#include "tests/graph/model_operation.h"
+#include "tests/graph/models/model_operation.h"
 
 namespace softamp::test {
 

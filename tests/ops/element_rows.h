@@ -3,7 +3,7 @@
 //
 //   its body on every instruction set, threads, in place   tests/emu/elementwise_test.cpp
 //   both engines, every preset, shape and special value    tests/backend/parity_elementwise.cpp, parity_functions.cpp
-//   the model of its arithmetic                            tests/graph/model_elementwise_test.cpp,
+//   the model of its arithmetic                            tests/graph/models/model_elementwise_test.cpp,
 //                                                          model_functions_test.cpp
 #pragma once
 

@@ -1,5 +1,5 @@
 // The test rows of matrix products, several for an operation. Beside the suites over all operations (node_rows.h), the
-// model of their arithmetic, its order and random bits iterates them: tests/graph/model_products_test.cpp.
+// model of their arithmetic, its order and random bits iterates them: tests/graph/models/model_products_test.cpp.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 //
 //   its body on every instruction set, threads     tests/emu/random_ops_test.cpp
 //   both engines, every preset, size, seed         tests/backend/parity_random.cpp
-//   the model of its arithmetic                    tests/graph/model_random_test.cpp
+//   the model of its arithmetic                    tests/graph/models/model_random_test.cpp
 #pragma once
 
 #include <climits>

@@ -46,7 +46,8 @@ Range function_range64(const Function& f, Real x);
 Range gelu_gradient64(Real x, bool approximate);
 /// The derivative of gelu in fp32, from the errors of the functions that it is made of.
 Range gelu_gradient(Real x, bool approximate);
-/// Relative errors of the two functions that a power is made of; tests/graph/model_functions_test.cpp measures them.
+/// Relative errors of the two functions that a power is made of; tests/graph/models/model_functions_test.cpp measures
+/// them.
 inline constexpr Real kLog2Error = 0x1.4p-38L, kExp2Error = 0x1.ap-35L;
 /// x^y of fp32 numbers by way of binary64.
 Range power(Real x, Real y, const Mode& mode);

@@ -293,8 +293,8 @@ TEST(Compute, RefusesRandomFieldsByLine) {
   EXPECT_NE(refusal(field, "3C00 3C00 1 1").find("extra field '1'"), std::string::npos);
   EXPECT_NE(refusal("f32_to_f16 --chip b200 --random-field", "0 100000000").find("'100000000' is too wide"),
             std::string::npos);
-  for (const char* arguments : {"f16_add --random-field", "f16_eq --random-field",
-                                "f32_add --preset ipu --behaviour esr --random-field"})
+  for (const char* arguments :
+       {"f16_add --random-field", "f16_eq --random-field", "f32_add --preset ipu --behaviour esr --random-field"})
     EXPECT_NE(refusal(arguments, "0 0 0").find("--random-field: no rounding is stochastic"), std::string::npos)
         << arguments;
 }

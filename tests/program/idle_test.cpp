@@ -138,7 +138,8 @@ TEST_F(Idle, OptionsBesideOthers) {
   expect_refused(rewrite + "--advise --remove allow=MatMul",
                  "--remove: --advise takes the systems' recipes as they are; expected no --remove");
   const std::string train = "train --set generated=true --steps 1 --quiet ";
-  expect_refused(train + "--lost-updates", "--lost-updates: nothing shows them; expected --log or --json, or no --quiet");
+  expect_refused(train + "--lost-updates",
+                 "--lost-updates: nothing shows them; expected --log or --json, or no --quiet");
   expect_refused(train + "--gradient-norms", "--gradient-norms: nothing shows them; expected --log, --csv or --plot");
   expect_refused("inspect 0.1 0.2 --format mxfp4 --axis 0", "--axis: '0': the values are one block; expected --file");
   expect_refused("inspect 0.1 --chip ipu --chip nvidia_sm100 --bits 4",

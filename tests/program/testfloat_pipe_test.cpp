@@ -46,8 +46,9 @@ void judge_lines(const std::string& lines, const std::string& operation, const R
                  const std::string& tininess, bool exact) {
   const std::string command = "set -o pipefail; " + lines +
                               (compares(operation) ? "" : std::string(" --rounding ") + rounding.ours) +
-                              (can_be_tiny(operation) ? " --tininess " + tininess : "") + (exact ? " --exact" : "") + " | testfloat_ver -tininess" + tininess + " " +
-                              rounding.theirs + (exact ? " -exact " : " -notexact ") + operation;
+                              (can_be_tiny(operation) ? " --tininess " + tininess : "") + (exact ? " --exact" : "") +
+                              " | testfloat_ver -tininess" + tininess + " " + rounding.theirs +
+                              (exact ? " -exact " : " -notexact ") + operation;
   const Outcome o = run_shell("bash -c \"" + command + "\"");
   EXPECT_EQ(o.code, 0) << command << '\n' << o.out << o.err;
   EXPECT_NE(o.out.find("no errors found in"), std::string::npos) << command << '\n' << o.out << o.err;

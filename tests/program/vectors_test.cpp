@@ -143,7 +143,8 @@ TEST(Vectors, TininessAndOverflowAsAsked) {
   p.overflow = Overflow::kSaturate;
   for (const Suite& suite : kSuites) {
     const std::string kind = suite.kind;
-    const bool whole = kind == "to_i32" || kind == "roundToInt", exact = kind == "add" || kind == "sub" || kind == "rem";
+    const bool whole = kind == "to_i32" || kind == "roundToInt",
+               exact = kind == "add" || kind == "sub" || kind == "rem";
     const std::string tininess = whole || exact || kind == "i32_to" ? "" : "--tininess before ";
     judge_lines(suite, tininess + (whole ? "" : "--overflow saturate ") + "--count 2500 --seed 3", Semantics::ieee(p),
                 false);

@@ -45,7 +45,7 @@ struct NamedBlockFormat {
 /// All of them, in the order above.
 const std::vector<NamedBlockFormat>& named_block_formats();
 
-/// The format of a text as above. Throws UnknownName (report/names.h) for a name or word that is not known, with the
+/// The format of a text as above. Throws UnknownName (names/names.h) for a name or word that is not known, with the
 /// nearest; std::invalid_argument for an option that the format does not have, one given twice, a value out of range.
 block::BlockFormat parse_block_format(std::string_view text);
 

@@ -58,7 +58,7 @@ constexpr DType wide_dtype(DType t) { return t == DType::kFloat64 ? t : DType::k
 /// "float16", "bfloat16", "float32", "float64", "int32", "bool", "int64", "uint8", "string".
 const char* name_of(DType t);
 
-/// The dtype of a name: of a floating one any name of its format (report/names.h), so float16 fp16 f16 half binary16,
+/// The dtype of a name: of a floating one any name of its format (names/names.h), so float16 fp16 f16 half binary16,
 /// bfloat16 bf16, float32 fp32 f32 float single binary32, float64 fp64 f64 double binary64; int32 int, bool, int64,
 /// uint8, string; and those of TensorFlow's GraphDefs: DT_HALF, DT_BFLOAT16, DT_FLOAT, DT_DOUBLE, DT_INT32, ... Without
 /// regard to case. Empty for another word.

@@ -1,7 +1,7 @@
 // Chips that round stochastically in hardware, each as data: one literal of RoundingPolicy per format that it converts
 // to, and how it takes its random number R out of the machine's random word (N310 to N322).
 //
-// A preset holds what is public, with its source; report/chip_table.h prints it with its evidence. There is none for
+// A preset holds what is public, with its source; chips/chip_table.h prints it with its evidence. There is none for
 // AWS Trainium, Intel Gaudi and Google's TPU: what their stochastic rounding does to the bits is not public. Flags are
 // IEEE 754's, though most of these units have none; the IPU's are its own.
 #pragma once
@@ -244,7 +244,7 @@ SOFTAMP_INLINE ChipRounding chip_rounding(Chip chip, const FloatFormat& to, int 
 /// The semantics under which fp::convert, bulk::round and their like give what the chip gives, R being the low bits of
 /// the word passed in (chip_random takes it from the chip's word). If the chip has no such conversion, or does not
 /// offer that overflow, these are IEEE 754's semantics with nearest even; ask ChipRounding first, or
-/// report/chip_table.h, which throws. Results in formats of another width than `to` are rounded to nearest; by `ipu`,
+/// chips/chip_table.h, which throws. Results in formats of another width than `to` are rounded to nearest; by `ipu`,
 /// as the IPU does.
 SOFTAMP_INLINE Semantics chip_semantics(Chip chip, const FloatFormat& to, ChipOverflow overflow = ChipOverflow::kUsual,
                                         int bits = 0) {

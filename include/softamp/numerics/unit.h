@@ -67,7 +67,7 @@ struct UnitException {
 /// A worker's unit. Half results round to nearest even or, with ESR on, stochastically by the unit's own
 /// xoroshiro128aox; float results always to nearest even. Flags are sticky in $FP_STS. An operation that raises an
 /// enabled flag still gives its result; `exception()` then reports it until `launch` or `clear_exception`, and
-/// report/exception.h turns it into a C++ exception.
+/// findings/exception.h turns it into a C++ exception.
 class FpUnit {
  public:
   static constexpr int kLanes = 4;  ///< of a vector operation on halves

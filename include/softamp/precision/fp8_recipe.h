@@ -2,7 +2,7 @@
 // pass that does it (N499 to N503).
 //
 // A linear layer y = x W is three products: fprop y = x W, dgrad dx = g W^T, wgrad dW = x^T g. A recipe says for each
-// operand of each of them in which block format it goes into the product (report/block_format_names.h); what is named
+// operand of each of them in which block format it goes into the product (names/block_format_names.h); what is named
 // "" stays float32. Blocks lie along the axis that the product sums; tiles over the last axis. The products themselves
 // stay those of the graph, of the values that the codes stand for, with the executor's accumulator, or become
 // ScaledMatMul (`accumulation`). Convolutions count

@@ -1,6 +1,6 @@
 #include "src/program/inspect/inspect_chips.h"
 
-#include "src/program/chips_report.h"
+#include "src/program/chips/chips_report.h"
 
 #include "softamp/numerics/convert.h"
 

@@ -20,10 +20,9 @@
 #include "src/data/npz_tensors.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
-#include "src/numbers/decimal_text.h"
-#include "src/precision/recipe_source.h"
 #include "src/names/idle.h"
 #include "src/numbers/decimal_text.h"
+#include "src/precision/recipe_source.h"
 #include "src/text/printable.h"
 #include "src/text/shortened_list.h"
 
@@ -270,8 +269,8 @@ void check_runs(const RewriteVerbOptions& o) {
                                       {"--regex", !o.regex.empty()},
                                       {"--lenient", o.lenient}})
     if (given)
-      throw UsageError(detail::idle_message(option, "--advise takes the systems' recipes as they are",
-                                            "no " + std::string(option)));
+      throw UsageError(
+          detail::idle_message(option, "--advise takes the systems' recipes as they are", "no " + std::string(option)));
 }
 
 RewriteRuns load_runs(const RewriteVerbOptions& o) {

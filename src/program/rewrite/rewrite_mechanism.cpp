@@ -1,8 +1,8 @@
 // The mechanism of `softamp rewrite`: from options to a colouring.
+#include "src/names/idle.h"
 #include "src/precision/known_operations.h"
 #include "src/precision/recipe_source.h"
 #include "src/program/rewrite/rewrite_options.h"
-#include "src/names/idle.h"
 #include "src/text/comma_list.h"
 #include "src/text/joined.h"
 

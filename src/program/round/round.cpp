@@ -1,15 +1,13 @@
 // softamp round: an array in a .npy file, rounded to a format.
-#include "src/program/round/round_block_pieces.h"
 #include "src/program/backend_option.h"
 #include "src/program/idle_options.h"
 #include "src/program/program.h"
+#include "src/program/round/round_block_pieces.h"
 
 #include "softamp/machine/interrupt.h"
 #include "softamp/names/block_format_names.h"
 #include "softamp/numbers/number_text.h"
 #include "softamp/numerics/decimal.h"
-#include "softamp/machine/interrupt.h"
-#include "softamp/numbers/number_text.h"
 #include "src/files/run_files.h"
 
 #include <csignal>

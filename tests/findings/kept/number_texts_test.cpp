@@ -84,7 +84,7 @@ TEST(Inspections, AreTheseTexts) {
   }
   std::ostringstream whole;
   detail::print_inspection(detail::inspection_of("0.1", format_from_name("fp16"), {}), whole);
-  expect_kept("report/kept/inspections.txt", text + outcomes.refusals() + whole.str(), outcomes.all());
+  expect_kept("findings/kept/inspections.txt", text + outcomes.refusals() + whole.str(), outcomes.all());
 }
 
 /// The parser's own sentence is cut off: each version has another.
@@ -107,7 +107,7 @@ TEST(ReadJson, FaultsAreTheseTexts) {
           }
         });
       }
-  expect_kept("report/kept/json_faults.txt", outcomes.text(), outcomes.all());
+  expect_kept("findings/kept/json_faults.txt", outcomes.text(), outcomes.all());
 }
 
 }  // namespace

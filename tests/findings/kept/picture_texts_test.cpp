@@ -96,7 +96,7 @@ TEST(Pictures, ScriptsAreTheseTexts) {
   Plot all = plot_of(
       {curve_of(kBars, 3, 3, 0), curve_of(kBold, 3, 4, 1), curve_of(kReference, 2, 5, 2), curve_of(kPoints, 2, 0, 2)});
   all.strips = {{"strip", {curve_of(kBold, 3, 3, 1)}, 2}};
-  expect_kept("report/kept/plots.txt", text + plot_script(all, "svg"), outcomes.all());
+  expect_kept("findings/kept/plots.txt", text + plot_script(all, "svg"), outcomes.all());
 }
 
 TEST(Pictures, InPagesAreTheseTexts) {
@@ -151,7 +151,7 @@ TEST(Pictures, InPagesAreTheseTexts) {
   table.show_caption = table.row_heads = false;
   table.columns = {"", "", ""};
   table.right.clear();
-  expect_kept("report/kept/pages.txt", text + page + table.text() + "\n", outcomes.all());
+  expect_kept("findings/kept/pages.txt", text + page + table.text() + "\n", outcomes.all());
 }
 
 }  // namespace

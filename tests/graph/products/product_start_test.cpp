@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "softamp/graph/gradients.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/refusal.h"
 
 namespace softamp::test {

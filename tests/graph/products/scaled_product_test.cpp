@@ -7,7 +7,7 @@
 #include "softamp/names/block_format_names.h"
 #include "softamp/numerics/block/block_format.h"
 #include "softamp/tensor/block_bulk.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/ops/scaled_product_rows.h"
 #include "tests/oracle/block_dot.h"
 #include "tests/oracle/tensor_order.h"

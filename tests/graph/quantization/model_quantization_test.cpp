@@ -3,7 +3,7 @@
 // fp32.
 #include <cmath>
 
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/ops/quantization_rows.h"
 
 namespace softamp::test {

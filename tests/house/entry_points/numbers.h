@@ -1,4 +1,4 @@
-// Entry points of tensor/, report/ and data/.
+// Entry points of tensor/, data/ and the small rooms.
 #pragma once
 
 #include "softamp/chips/chip_table.h"
@@ -177,20 +177,20 @@ inline std::vector<EntryPoint> numbers() {
          return std::string();
        }},
       {"tensor/block_bulk.h", "quantize, dequantize, fake_quantize", arrays_in_blocks},
-      {"report/tensor_difference.h", "difference_text",
+      {"findings/tensor_difference.h", "difference_text",
        [] {
          return difference_text(Tensor::full(DType::kFloat32, {3}, 0x1p-140), Tensor::full(DType::kFloat32, {3}, 0.1),
                                 1);
        }},
-      {"report/tensor_text.h", "tensor_text", [] { return tensor_text(Tensor::full(DType::kFloat64, {3}, 5e-324)); }},
-      {"report/number_text.h", "shortest_decimal, ...", texts_of_numbers},
-      {"report/running_sum.h", "running_sum", a_running_sum},
-      {"report/running_sum.h", "mean_and_deviation",
+      {"findings/tensor_text.h", "tensor_text", [] { return tensor_text(Tensor::full(DType::kFloat64, {3}, 5e-324)); }},
+      {"numbers/number_text.h", "shortest_decimal, ...", texts_of_numbers},
+      {"sums/running_sum.h", "running_sum", a_running_sum},
+      {"sums/running_sum.h", "mean_and_deviation",
        [] {
          const auto [mean, sd] = mean_and_deviation(std::vector<double>{0.1, 0.7, 0.3, 5e-324});
          return all(mean, sd);
        }},
-      {"report/statistics.h", "statistics_of, json",
+      {"findings/statistics.h", "statistics_of, json",
        [] {
          const std::vector<double> tiny = {5e-324, -5e-324, 1e-310, 0.1, 0.0};
          std::string text;
@@ -200,7 +200,7 @@ inline std::vector<EntryPoint> numbers() {
          }
          return text;
        }},
-      {"report/exponent_histogram.h", "exponents_of, exponents_of_quotients",
+      {"pictures/exponent_histogram.h", "exponents_of, exponents_of_quotients",
        [] {
          const std::vector<double> values = {5e-324, -1e-310, 0.1, 3.0, 1e300};
          std::string text;
@@ -211,9 +211,9 @@ inline std::vector<EntryPoint> numbers() {
          }
          return text;
        }},
-      {"report/exception.h", "FloatingPointError::report", an_exception},
-      {"report/chip_table.h", "chip_rows", chips},
-      {"report/plot.h", "write_plot", a_plot},
+      {"findings/exception.h", "FloatingPointError::report", an_exception},
+      {"chips/chip_table.h", "chip_rows", chips},
+      {"pictures/plot.h", "write_plot", a_plot},
       {"data/images.h", "normalise, generated_images", images},
   };
 }

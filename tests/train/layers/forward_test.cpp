@@ -6,7 +6,7 @@
 #include <string>
 
 #include "softamp/train/models.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 #include "tests/oracle/tensor_model_reductions.h"
 

@@ -16,7 +16,7 @@ enum class BlockFamily : uint8_t {
   kPlain,  ///< none: each element is rounded by itself, saturating, infinities too
 };
 
-/// A block format for arrays. Names and texts of formats: report/block_format_names.h.
+/// A block format for arrays. Names and texts of formats: names/block_format_names.h.
 // implements: N495
 struct BlockFormat {
   BlockFamily family = BlockFamily::kMx;

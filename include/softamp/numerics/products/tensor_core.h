@@ -1,7 +1,7 @@
 // How the matrix units of NVIDIA's GPUs sum products: vendor behaviour, reverse engineered. Nothing here is documented
 // by the vendor. The model is that of MMA-Sim (arXiv 2511.10909; microsoft/MMA-Sim @c785138), which found it by tests;
 // that of 8-bit operands with an fp16 result, and of `mma.sync` on Hopper and Blackwell, was found in results of the
-// chips (N475 to N478); the floors are those of MMA-Sim 2.1.1 (N326). report/tensor_core_table.h says what such results
+// chips (N475 to N478); the floors are those of MMA-Sim 2.1.1 (N326). chips/tensor_core_table.h says what such results
 // confirm.
 //
 // One fused group (N109, N326). Every product keeps its significand s_a s_b in [0, 4) and its exponent e_a + e_b; it

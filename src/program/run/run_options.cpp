@@ -1,4 +1,4 @@
-#include "src/program/run_options.h"
+#include "src/program/run/run_options.h"
 
 #include "src/files/input_file.h"
 #include "src/program/backend_option.h"

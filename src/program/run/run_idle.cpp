@@ -1,6 +1,6 @@
 // Options of `softamp run` that change nothing.
 #include "src/program/idle_options.h"
-#include "src/program/run_options.h"
+#include "src/program/run/run_options.h"
 
 #include "softamp/graph/attributes.h"
 

@@ -4,7 +4,7 @@
 #include "src/program/network_graph.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
-#include "src/program/run_options.h"
+#include "src/program/run/run_options.h"
 
 #include "softamp/findings/exception.h"
 #include "softamp/findings/tensor_text.h"

@@ -1,5 +1,5 @@
 // Every operation of the table is held against the model library, or stands here with the reason why not.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 
 namespace softamp::test {
 namespace {

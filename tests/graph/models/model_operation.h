@@ -2,7 +2,7 @@
 // node by node, each with the derived bounds of the tests of its operation.
 #pragma once
 
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/graph/real_operations.h"
 
 namespace softamp::test {

@@ -1,5 +1,5 @@
 // Matrix products against the model library, and against the order of accumulation of N101 to N105, bit for bit.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/ops/named_rows.h"
 #include "tests/ops/product_rows.h"
 #include "tests/oracle/tensor_model_products.h"

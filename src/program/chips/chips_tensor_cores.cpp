@@ -4,7 +4,7 @@
 
 #include "softamp/chips/tensor_core_table.h"
 #include "softamp/numbers/number_text.h"
-#include "src/program/chips_report.h"
+#include "src/program/chips/chips_report.h"
 #include "src/text/columns.h"
 
 namespace softamp::program {

@@ -1,4 +1,4 @@
-#include "src/program/chips_report.h"
+#include "src/program/chips/chips_report.h"
 
 #include "softamp/numbers/number_text.h"
 

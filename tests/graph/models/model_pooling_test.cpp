@@ -1,5 +1,5 @@
 // Pooling and its gradients against the model library.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_reductions.h"
 
 namespace softamp::test {

@@ -1,7 +1,7 @@
 // Element-wise arithmetic, selections, comparisons, conversions against the model library: every dtype and rounding.
 #include <cstring>
 
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/ops/named_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 

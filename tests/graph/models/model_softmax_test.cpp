@@ -1,5 +1,5 @@
 // Softmax and cross-entropies against the model library; halves are the fp32 computation rounded once, bit for bit.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_reductions.h"
 #include "tests/oracle/tensor_order.h"
 

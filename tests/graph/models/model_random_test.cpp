@@ -1,7 +1,7 @@
 // Random values: ranges, moments, distributions, addresses. Seeds are fixed, so nothing here fails by chance; bounds
 // are those that a right generator passes with probability 1 - 6e-7 (five standard deviations) or 1 - 1e-6.
 #include "tests/comma_locale.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/ops/named_rows.h"
 #include "tests/ops/random_rows.h"
 #include "tests/oracle/tensor_model_elementwise.h"

@@ -1,7 +1,7 @@
 // Updates of optimizers, to the bit and to the flag, against the same formulas over exact numbers; what they do with
 // `apply` false; the check of gradients.
 #include "softamp/numerics/convert.h"
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_training.h"
 #include "tests/oracle/tensor_order.h"
 #include "tests/refusal.h"

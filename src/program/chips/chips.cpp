@@ -1,5 +1,5 @@
 // softamp chips: the chips that round stochastically, side by side, and tensor cores.
-#include "src/program/chips_report.h"
+#include "src/program/chips/chips_report.h"
 
 #include "softamp/numbers/number_text.h"
 

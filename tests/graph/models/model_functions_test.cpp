@@ -1,7 +1,7 @@
 // Elementary functions against the model library: every half and brain code, floats over all exponents.
 #include <cstring>
 
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_elementwise.h"
 
 namespace softamp::test {

@@ -1,5 +1,5 @@
 // Convolutions and their gradients against the model library, and against N121 to N125, bit for bit.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_products.h"
 #include "tests/oracle/tensor_order.h"
 

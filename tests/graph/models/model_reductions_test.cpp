@@ -1,5 +1,5 @@
 // Reductions against the model library, and against the order of N140 and N142, bit for bit.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_reductions.h"
 #include "tests/oracle/tensor_order.h"
 

@@ -1,5 +1,5 @@
 // Batch, layer and group normalisation with their gradients against the model library, and the order of their sums.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_reductions.h"
 #include "tests/oracle/tensor_order.h"
 

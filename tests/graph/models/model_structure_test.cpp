@@ -1,6 +1,6 @@
 // Operations that move elements, and those that bring them in or hand them on, against the model library: every dtype,
 // every code, NaN patterns and all.
-#include "tests/graph/model_run.h"
+#include "tests/graph/models/model_run.h"
 #include "tests/oracle/tensor_model_structure.h"
 
 namespace softamp::test {

@@ -1,5 +1,5 @@
 // Each chip's result for the same inputs and the same random word.
-#include "src/program/chips_report.h"
+#include "src/program/chips/chips_report.h"
 #include "src/text/columns.h"
 
 #include "softamp/numbers/number_text.h"

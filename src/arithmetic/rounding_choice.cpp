@@ -78,4 +78,10 @@ RoundingPolicy RoundingChoice::policy(const FloatFormat& f) const {
   return policy;
 }
 
+void RoundingChoice::require_overflow(const FloatFormat& f, const RoundingPolicy& applied) const {
+  if (overflow && !chip && applied.overflow != *overflow)
+    throw std::invalid_argument(option("overflow") + ": '" + name_of(*overflow) + "': expected none for " +
+                                format_name(f) + " with " + option("preset") + " ipu, which decides it");
+}
+
 }  // namespace softamp::detail

@@ -35,6 +35,9 @@ struct RoundingChoice {
   /// The policy that `semantics(f)` applies to results of format `f`. Throws std::invalid_argument if the preset cannot
   /// round that format as asked: the IPU rounds formats wider than 16 bits to nearest only.
   RoundingPolicy policy(const FloatFormat& f) const;
+  /// Throws std::invalid_argument where `applied`, the policy of results of format `f`, has another overflow than was
+  /// asked for: the IPU's formats wider than 16 bits overflow to infinity.
+  void require_overflow(const FloatFormat& f, const RoundingPolicy& applied) const;
 
  private:
   std::string option(const char* name) const { return dashes + std::string(name); }

@@ -19,13 +19,20 @@ bool contains(const std::vector<std::string_view>& names, std::string_view name)
 
 }  // namespace
 
+std::string option_name(std::string_view key) {
+  std::string name = "--" + std::string(key);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+std::string asked_option(const cli::App& app, std::string_view key) {
+  const cli::Option option = app.find_option(option_name(key));
+  return option && option.count() > 0 ? option.name() : std::string();
+}
+
 void refuse_idle_random(const cli::App& app, std::span<const detail::RandomUse> cases, const RandomOptions& how) {
   const auto asked = [&](std::string_view key) {
-    std::string name = "--" + std::string(key);
-    std::replace(name.begin(), name.end(), '_', '-');
-    const cli::Option option = app.find_option(name);
-    const bool given = option && option.count() > 0 && !contains(how.used_otherwise, key);
-    return given ? name : std::string();
+    return contains(how.used_otherwise, key) ? std::string() : asked_option(app, key);
   };
   if (const auto message = detail::idle_random_setting({asked, how.stochastic, how.words}, cases))
     throw UsageError(*message);

@@ -18,6 +18,12 @@ struct RandomOptions {
   std::vector<std::string_view> used_otherwise = {};  ///< keys of options that do more than choose random bits: "seed"
 };
 
+/// "--first-index", the option of the key "first_index".
+std::string option_name(std::string_view key);
+
+/// The option of a key, if it was given; an empty text otherwise.
+std::string asked_option(const cli::App& app, std::string_view key);
+
 /// Throws UsageError for the first option of random bits that no case uses.
 void refuse_idle_random(const cli::App& app, std::span<const detail::RandomUse> cases, const RandomOptions& how = {});
 

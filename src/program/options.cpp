@@ -81,7 +81,11 @@ Semantics RoundingOptions::semantics(const FloatFormat& f) const {
   return checked([&] { return RoundingChoice::semantics(f); });
 }
 RoundingPolicy RoundingOptions::policy(const FloatFormat& f) const {
-  return checked([&] { return RoundingChoice::policy(f); });
+  return checked([&] {
+    const RoundingPolicy applied = RoundingChoice::policy(f);
+    require_overflow(f, applied);
+    return applied;
+  });
 }
 
 Json RoundingOptions::settings(const FloatFormat& f) const {

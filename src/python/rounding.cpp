@@ -113,9 +113,7 @@ Rounding Rounding::from(nb::tuple values, std::optional<FloatingPointBehaviour> 
 
 bool Rounding::draws(const FloatFormat& to) const {
   const RoundingPolicy applied = mode_given ? policy(to) : semantics(to).rounding(to);
-  if (overflow_given && !chip && applied.overflow != *overflow)
-    refuse("overflow: '" + name_of(*overflow) + "': expected none for " + format_name(to) +
-           " with preset ipu, which decides it");
+  if (overflow_given) require_overflow(to, applied);
   return applied.stochastic();
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""blocks.py SOFTAMP [--blocks N]: N blocks of each format of blocks against models from the definitions (block_models.py)
+"""blocks.py SOFTAMP [--blocks N] [--parts N]: N blocks of each format of blocks against models from the definitions (block_models.py)
 and against gfloat's elements.
 
 Every MX format with every scale rule and rounding mode, stochastic ones by Philox of its own; NVFP4 by its three rules,
 1x16 and 16x16; FP8 with scales of fp32 by its three rules, by blocks, rows and tensors. Codes, scales and values are
-compared, packed codes and the way back from files, too. Exit codes as in elements.py.
+compared, packed codes and the way back from files, too. --parts: one part of so many, by SOFTAMP_SLICE. Exit codes as in elements.py.
 """
 import argparse
 import json
@@ -74,7 +74,7 @@ def ours(softamp, x, options, extra=()):
 
 
 # tests: N473
-def judge_mx(softamp, verdict, count, first):
+def judge_mx(softamp, verdict, slice_, count, first):
     for name, e in models.ELEMENTS.items():
         x = blocks_of(count, 32, first + e.top)
         for rule in RULES:
@@ -86,6 +86,8 @@ def judge_mx(softamp, verdict, count, first):
                     continue
                 if first > 0 and rule != "microxcaling" and rounding not in ("nearest", "stochastic"):
                     continue  # one piece of a million has every mode
+                if not slice_.takes():
+                    continue
                 options = ["--format", text]
                 if rounding == "stochastic":
                     r = 8 if rule == "floor" else 20
@@ -138,7 +140,7 @@ def judge_packing(softamp, verdict, seed):
                             packages.bits(softamp.round(x, ["--format", name, "--values"])))
 
 
-def judge_nvfp4(softamp, verdict, count, seed):
+def judge_nvfp4(softamp, verdict, slice_, count, seed):
     x = blocks_of(count, 16, seed, extremes=False).reshape(-1, 64)
     x[np.abs(x) > 1e30] = 1
     for rule in ("transformer_engine", "torchao", "one_level"):
@@ -147,28 +149,34 @@ def judge_nvfp4(softamp, verdict, count, seed):
                 continue
             height = x.shape[0] // rows * rows
             for scaled in (1, 2.0**-100):  # with a tiny tensor most scales are subnormal, or 0
+                if not slice_.takes():
+                    continue
                 y = (x[:height] * np.float32(scaled)).astype(np.float32)
                 scales, codes, values, _ = models.nvfp4(y, rule, rows)
                 got = ours(softamp, y, ["--format", f"{name}:scale_rule={rule}"])
                 compare_all(verdict, f"{name} {rule} {scaled}", y, got, (codes, scales, values))
 
 
-def judge_four_over_six(softamp, verdict, count, seed):
+def judge_four_over_six(softamp, verdict, slice_, count, seed):
     x = blocks_of(count, 16, seed, extremes=False).reshape(-1, 64)
     x[np.abs(x) > 1e30] = 1
     x[:, ::16][np.abs(x[:, ::16]) < 1e-30] = 1  # no block of zeros
     for errors in ("mae", "mse"):
         for bound in (256, 448):
+            if not slice_.takes():
+                continue
             scales, codes, values = models.four_over_six(x, errors, bound)
             got = ours(softamp, x, ["--format", f"nvfp4:4over6={errors},e4m3_max={bound}"])
             compare_all(verdict, f"nvfp4 4over6 {errors} {bound}", x, got, (codes, scales, values))
 
 
-def judge_fp8(softamp, verdict, count, seed):
+def judge_fp8(softamp, verdict, slice_, count, seed):
     for name, e in (("e4m3", models.E4M3), ("e5m2", models.E5M2)):
         x = blocks_of(max(1, count // 4), 128, seed, extremes=False)
         for rule in ("transformer_engine", "deepseek", "deepgemm"):
             for powers in (False, True):
+                if not slice_.takes():
+                    continue
                 text = f"scale_rule={rule},powers_of_two={'on' if powers else 'off'}"
                 scales, codes, values = models.fp8(e, x, rule, powers)
                 for kind in ("1x128", "row"):
@@ -186,9 +194,11 @@ def judge_fp8(softamp, verdict, count, seed):
                     compare_all(verdict, f"{name}_128x128 {text}", y, got, (codes, scales, values))
 
 
-def judge_gfloat(softamp, verdict, count, seed):
+def judge_gfloat(softamp, verdict, slice_, count, seed):
     """gfloat's block formats: the scale of compute_scale_amax, its elements; quantize_block itself on a few blocks."""
     for f in gfloat.formats.all_block_formats:
+        if not slice_.takes():
+            continue
         name = "mxfp4" if f.name.startswith("mxfp4") else f.name
         e = models.ELEMENTS[name]
         x = blocks_of(count, 32, seed, extremes=False)
@@ -218,15 +228,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("softamp")
     parser.add_argument("--blocks", type=int, default=4000)
+    parser.add_argument("--parts", type=int, default=1)
     arguments = parser.parse_args()
-    softamp, verdict = packages.Softamp(arguments.softamp), packages.Verdict()
+    softamp, verdict, slice_ = packages.Softamp(arguments.softamp), packages.Verdict(), packages.Slice(arguments.parts)
     for first in range(0, arguments.blocks, PIECE):
         count = min(PIECE, arguments.blocks - first)
-        judge_mx(softamp, verdict, count, first)
-        judge_nvfp4(softamp, verdict, count, first + 1)
-        judge_four_over_six(softamp, verdict, count, first + 1)
-        judge_fp8(softamp, verdict, count, first + 2)
-        judge_gfloat(softamp, verdict, count, first + 3)
+        judge_mx(softamp, verdict, slice_, count, first)
+        judge_nvfp4(softamp, verdict, slice_, count, first + 1)
+        judge_four_over_six(softamp, verdict, slice_, count, first + 1)
+        judge_fp8(softamp, verdict, slice_, count, first + 2)
+        judge_gfloat(softamp, verdict, slice_, count, first + 3)
         print(f"{first + count} blocks of each format done", flush=True)
     judge_packing(softamp, verdict, 4)
     verdict.end()

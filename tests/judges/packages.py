@@ -59,6 +59,21 @@ class Softamp:
         return found if len(found) > 1 else found[0]
 
 
+class Slice:
+    """One of several parts of a judge's cases, by the environment's SOFTAMP_SLICE; without it all."""
+
+    def __init__(self, parts):
+        number = os.environ.get("SOFTAMP_SLICE")
+        self.parts, self.part, self.turn = (parts, int(number) % parts, -1) if number else (1, 0, -1)
+        if self.parts > 1:
+            print(f"SOFTAMP_SLICE={number}: part {self.part} of {parts} of the cases")
+
+    def takes(self):
+        """Whether the next case is in it."""
+        self.turn += 1
+        return self.turn % self.parts == self.part
+
+
 class Verdict:
     """Counts what was compared. A difference that is known has a name; one that has none fails the test, and so does a
     known one that was to be seen and was not."""

@@ -48,7 +48,9 @@ class Case:
 def execute(command, settings, limit, folder):
     """Exit code, output; code None where the limit ended it."""
     with tempfile.TemporaryDirectory(prefix="mutants-") as temporary:
-        environment = os.environ | {"TMPDIR": temporary, "TEST_TMPDIR": temporary} | settings
+        # Without the slice: a test that takes a part of its cases by it takes all of them.
+        environment = {name: value for name, value in os.environ.items() if name != "SOFTAMP_SLICE"}
+        environment |= {"TMPDIR": temporary, "TEST_TMPDIR": temporary} | settings
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=environment, text=True,
                               errors="replace", start_new_session=True) as run:
             try:

@@ -1,6 +1,7 @@
 // One list of names (src/names/name_rows.h): every verb that takes a format, a rounding, a chip or an accumulator
 // takes each of its names, and gives what the first name gives.
 #include "tests/program/process.h"
+#include "tests/slice.h"
 
 #include "src/names/name_rows.h"
 
@@ -23,10 +24,11 @@ struct Use {
   std::string input = {};
 };
 
-/// The same output for every name of a row as for the first.
+/// The same output for every name of a row as for the first; of the uses those of the slice.
 template <class Row>
-void expect_alike(const Row& row, const std::vector<Use>& uses) {
+void expect_alike(Slice& slice, const Row& row, const std::vector<Use>& uses) {
   for (const Use& use : uses) {
+    if (!slice.takes()) continue;
     const auto run = [&](const std::string& word) {
       std::string line = use.line;
       for (size_t at; (at = line.find('@')) != std::string::npos;) line.replace(at, 1, word);
@@ -64,6 +66,7 @@ class WordsEverywhere : public ::testing::Test {
             " 2> /dev/null && od -An -tx1 " + folder_.file("y.npy") + "\""};
   }
   TemporaryFolder folder_;
+  Slice slice_{4};
 };
 
 TEST_F(WordsEverywhere, Formats) {
@@ -86,7 +89,7 @@ TEST_F(WordsEverywhere, Formats) {
     }
     if (row.value == kFp16 || row.value == kBf16 || e4m3_has)
       uses.push_back({"reproduce harmonic-series --brief --quiet --rounding nearest --format @"});
-    expect_alike(row, uses);
+    expect_alike(slice_, row, uses);
   }
 }
 
@@ -117,7 +120,7 @@ TEST_F(WordsEverywhere, DTypes) {
           }
       }
     }
-    expect_alike(row, uses);
+    expect_alike(slice_, row, uses);
   }
   // A study shows a case by our name, however it was asked for.
   for (const char* word : {"fp16", "half", "float16"}) {
@@ -141,22 +144,25 @@ TEST_F(WordsEverywhere, Roundings) {
                              round("--format fp16 --rounding @")};
     if (!stochastic && row.value != RoundingMode::kUp)
       uses.push_back({"reproduce harmonic-series --brief --quiet --format e4m3 --rounding @"});
-    expect_alike(row, uses);
+    expect_alike(slice_, row, uses);
   }
   for (const auto& row : name_rows::kVariants)
-    expect_alike(row, {{"sum --value 0.1 --count 30 --rounding stochastic --variant @"},
-                       {"compute f16_add --rounding stochastic --variant @", "3C00 1000\n"},
-                       {"vectors f16_add --rounding stochastic --variant @ --count 5"},
-                       run("--behaviour esr --variant @"),
-                       round("--format fp16 --rounding stochastic --variant @")});
+    expect_alike(slice_, row,
+                 {{"sum --value 0.1 --count 30 --rounding stochastic --variant @"},
+                  {"compute f16_add --rounding stochastic --variant @", "3C00 1000\n"},
+                  {"vectors f16_add --rounding stochastic --variant @ --count 5"},
+                  run("--behaviour esr --variant @"),
+                  round("--format fp16 --rounding stochastic --variant @")});
   for (const auto& row : name_rows::kOverflows)
-    expect_alike(row, {{"inspect 70000 --overflow @"},
-                       {"sum --value 60000 --count 2 --overflow @"},
-                       {"compute f16_add --overflow @", "7BFF 7BFF\n"},
-                       {"vectors f16_add --overflow @ --count 5"},
-                       round("--format e4m3 --overflow @")});
+    expect_alike(slice_, row,
+                 {{"inspect 70000 --overflow @"},
+                  {"sum --value 60000 --count 2 --overflow @"},
+                  {"compute f16_add --overflow @", "7BFF 7BFF\n"},
+                  {"vectors f16_add --overflow @ --count 5"},
+                  round("--format e4m3 --overflow @")});
   for (const auto& row : name_rows::kTininess)
-    expect_alike(row, {{"compute f16_mul --tininess @", "0001 3800\n"}, {"vectors f16_mul --tininess @ --count 5"}});
+    expect_alike(slice_, row,
+                 {{"compute f16_mul --tininess @", "0001 3800\n"}, {"vectors f16_mul --tininess @ --count 5"}});
 }
 
 TEST_F(WordsEverywhere, ChipsAndAccumulators) {
@@ -164,14 +170,15 @@ TEST_F(WordsEverywhere, ChipsAndAccumulators) {
     const std::string format = row.value == Chip::kAmdCdna3        ? "f143"
                                : row.value == Chip::kTenstorrentWh ? "tf32"
                                                                    : "fp16";
-    expect_alike(row, {{"chips @"},
-                       {"chips @ --compare --format " + format},
-                       {"inspect 0.1 --chip @ --format " + format},
-                       {"compute " + format + "_add --chip @", "0 0\n"},
-                       {"vectors " + format + "_add --chip @ --count 5"},
-                       round("--format " + format + " --chip @")});
+    expect_alike(slice_, row,
+                 {{"chips @"},
+                  {"chips @ --compare --format " + format},
+                  {"inspect 0.1 --chip @ --format " + format},
+                  {"compute " + format + "_add --chip @", "0 0\n"},
+                  {"vectors " + format + "_add --chip @ --count 5"},
+                  round("--format " + format + " --chip @")});
   }
-  for (const auto& row : name_rows::kAccumulators) expect_alike(row, {run("--accumulator @")});
+  for (const auto& row : name_rows::kAccumulators) expect_alike(slice_, row, {run("--accumulator @")});
 }
 
 /// Helps and completions name every canonical word.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/program/mpi.h"
+#include "tests/slice.h"
 
 namespace softamp {
 namespace {
@@ -45,10 +46,12 @@ Outcome run_interrupted(const Mpi& mpi, const TemporaryFolder& folder, int signa
 }
 
 TEST(MpiEnds, InterruptedAsARunOfOneProcess) {
+  Slice slice(4);
   for (const Mpi& mpi : mpis())
     for (const int signal : {SIGINT, SIGTERM})
       for (const SignalTo to : {SignalTo::kMpirun, SignalTo::kGroup, SignalTo::kRank, SignalTo::kEachRank}) {
         if (to == SignalTo::kGroup && signal == SIGTERM) continue;  // no terminal sends it
+        if (!slice.takes()) continue;
         SCOPED_TRACE(mpi.name + ", signal " + std::to_string(signal) + " to " + kSignalTo[static_cast<int>(to)]);
         const TemporaryFolder folder;
         const Outcome o = run_interrupted(mpi, folder, signal, to);
@@ -92,6 +95,7 @@ TEST(MpiEnds, ARankThatDoesNotTrainWithTheOthersIsNamed) {
            " `softamp train`, which trains on all ranks together; expected `softamp train` on all of them\n";
   };
   int turn = 0;
+  Slice slice(4);
   for (const Mpi& mpi : mpis())
     for (const auto& [first, second, expected] : std::vector<std::array<std::string, 3>>{
              {train, sum, words("sum", 1)},
@@ -103,6 +107,7 @@ TEST(MpiEnds, ARankThatDoesNotTrainWithTheOthersIsNamed) {
              {train, "sum --value 0.1 --count 100000000000000 --rounding stochastic", words("sum", 1)}}) {
       // Open MPI 5.0.7's mpirun crashes at a colon (docs/CLUSTERS.md).
       const bool by_script = turn++ % 2 == 0;
+      if (!slice.takes()) continue;
       SCOPED_TRACE(mpi.name + (by_script ? ", by a script: " : ": ") + first + " : " + second);
       const Outcome o = run_two(mpi, first, second, by_script);
       EXPECT_EQ(o.code, 2) << o.err;

@@ -21,6 +21,19 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(leave_out)
 
 
+SLICE = os.environ.get("SOFTAMP_SLICE")
+
+
+def of_slice(cases, parts):
+    """Those of one of so many parts, by SOFTAMP_SLICE; without it all."""
+    return cases[int(SLICE) % parts :: parts] if SLICE else cases
+
+
+def pytest_terminal_summary(terminalreporter):
+    if SLICE:
+        terminalreporter.write_line(f"SOFTAMP_SLICE={SLICE}: what has parts (of_slice) was run in that one")
+
+
 class Program:
     """The command softamp, in a folder of its own."""
 

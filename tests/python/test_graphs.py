@@ -200,7 +200,7 @@ def test_ctrl_c_ends_a_long_run(ctrl_c):
 
 def test_the_lock_is_released_during_work():
     """Another thread counts while a product is computed."""
-    g = graph([placeholder("x", "float32", [600, 600]), {"name": "y", "op": "MatMul", "inputs": ["x", "x"]}], ["y"])
+    g = graph([placeholder("x", "float32", [240, 240]), {"name": "y", "op": "MatMul", "inputs": ["x", "x"]}], ["y"])
     counted, done = [0], threading.Event()
 
     def count():
@@ -212,7 +212,7 @@ def test_the_lock_is_released_during_work():
     thread.start()
     time.sleep(0.02)
     before = counted[0]
-    g.run({"x": np.ones((600, 600), np.float32)}, reference=True, memory_per_tile=0)
+    g.run({"x": np.ones((240, 240), np.float32)}, reference=True, memory_per_tile=0)
     during = counted[0] - before
     done.set()
     thread.join()

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""blocks.py SOFTAMP [--blocks N] [--parts N]: N blocks of each format of blocks against models from the definitions (block_models.py)
-and against gfloat's elements.
+"""blocks.py SOFTAMP [--blocks N] [--parts N]: N blocks of each format of blocks against models from the definitions
+(block_models.py) and against gfloat's elements.
 
 Every MX format with every scale rule and rounding mode, stochastic ones by Philox of its own; NVFP4 by its three rules,
 1x16 and 16x16; FP8 with scales of fp32 by its three rules, by blocks, rows and tensors. Codes, scales and values are
-compared, packed codes and the way back from files, too. --parts: one part of so many, by SOFTAMP_SLICE. Exit codes as in elements.py.
+compared, packed codes and the way back from files, too. --parts: one part of so many, by SOFTAMP_SLICE. Exit codes as in
+elements.py.
 """
 import argparse
 import json

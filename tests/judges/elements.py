@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""elements.py SOFTAMP [--count N] [--parts N] [--torch]: formats of 4 to 8 bits against ml_dtypes and gfloat, both ways, and ONNX's
-casts.
+"""elements.py SOFTAMP [--count N] [--parts N] [--torch]: formats of 4 to 8 bits against ml_dtypes and gfloat, both ways,
+and ONNX's casts.
 
 All codes to values; all float16 and N random float32 to codes. gfloat: every rounding mode that it has, the stochastic
-ones with random bits that are given, saturating and not; of the stochastic ones one of --parts parts by SOFTAMP_SLICE. --torch: against PyTorch's casts to float8
-alone. Exit code 1: a difference that docs/NUMERICS_BLOCKS.md does not name. 77: no Python with the packages was found.
+ones with random bits that are given, saturating and not; of these one of --parts parts, by SOFTAMP_SLICE. --torch:
+against PyTorch's casts to float8 alone. Exit code 1: a difference that docs/NUMERICS_BLOCKS.md does not name. 77: no Python with the packages was found.
 """
 import argparse
 import pathlib

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Adds each option that a verb has to commands of that verb, and lists the options that exit 0 and change nothing.
 
-    python3 idle.py PROGRAM [VERB...]           tries a part of the pairs of command and option, in seconds
-    python3 idle.py PROGRAM --all [VERB...]     tries all of them, in minutes; says which lines of accepted.txt fit none
-    python3 idle.py PROGRAM --every [VERB...]   lists accepted pairs, too
+    python3 idle.py PROGRAM [VERB...]              tries one of twelve parts of the pairs of command and option, in seconds
+    python3 idle.py PROGRAM --part 7 [VERB...]     another part, 0 to 11 [=0]
+    python3 idle.py PROGRAM --all [VERB...]        all of them, in minutes; says which lines of accepted.txt fit none
+    python3 idle.py PROGRAM --every [VERB...]      lists accepted pairs, too
 
 The commands are those of ../outputs/VERB.txt that succeed. An option is tried with several values; it is idle if the command
 takes one of them, and all that it takes leave standard output, standard error and files as they are without it. What the settings repeat of
@@ -24,8 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "outputs"))
 import outputs  # noqa: E402
 
-PART = 12  # of so many pairs of command and option the test tries one
-SALT = int(__import__("os").environ.get("SALT", "0"))
+PARTS = 12  # of all pairs of command and option; the test tries the first part
 
 # Values for options whose words the completions do not list.
 VALUES = {
@@ -101,7 +101,7 @@ class Trial(outputs.Session):
 
     def __init__(self, program, file, part):
         super().__init__(program, file)
-        self.verb, self.part = file.stem, part
+        self.verb, self.part = file.stem, part  # None: all
         self.options = options_of(program, self.verb)
         self.found, self.tried = [], 0
 
@@ -136,8 +136,8 @@ class Trial(outputs.Session):
 
     def try_options(self, line, at):
         options = {o: v for o, v in self.options.items() if not re.search(rf"{o}(?![\w-])", line)}
-        if self.part > 1:
-            options = {o: v for o, v in options.items() if zlib.crc32((line + o).encode()) % self.part == SALT}
+        if self.part is not None:
+            options = {o: v for o, v in options.items() if zlib.crc32((line + o).encode()) % PARTS == self.part}
         if not options:
             return
         code, base = self.outcome(line)
@@ -181,16 +181,17 @@ class Accepted:
 
 
 def main():
-    parser = argparse.ArgumentParser(usage="idle.py PROGRAM [--all] [--every] [VERB...]")
+    parser = argparse.ArgumentParser(usage="idle.py PROGRAM [--all | --part N] [--every] [VERB...]")
     parser.add_argument("program")
     parser.add_argument("verbs", nargs="*")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--part", type=int, default=0, choices=range(PARTS))
     parser.add_argument("--every", action="store_true")
     given = parser.parse_intermixed_args()
     program = pathlib.Path(given.program).resolve()
     files = [f for f in (HERE.parent / "outputs").glob("*.txt") if f.stem != "softamp" and (not given.verbs or f.stem in given.verbs)]
     files.sort(key=lambda file: -file.stat().st_size)
-    trials = [Trial(program, file, 1 if given.all else PART) for file in files]
+    trials = [Trial(program, file, None if given.all else given.part) for file in files]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         list(pool.map(Trial.run, trials))
     accepted, bad = Accepted(), 0

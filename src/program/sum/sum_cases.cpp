@@ -94,7 +94,7 @@ std::vector<int> bits_of_list(const std::string& text) {
   std::vector<int> all;
   for (const std::string& part : split_at_commas(text)) {
     const size_t colon = part.find(':');
-    if (colon == 0 || colon + 1 == part.size())
+    if (colon != std::string::npos && (colon == 0 || colon + 1 == part.size()))
       throw UsageError("--bits: '" + part + "': expected a range A:B, with both ends in 1.." +
                        std::to_string(kMostBits));
     const int first = bits_of(part.substr(0, colon));

@@ -355,7 +355,7 @@ class QuantizedLayer(nn.Module):
         self._count_call()
         if (how := self.inputs) is not None:
             inputs = tuple(self._mapped(f"input{i}", x, lambda t, at: _rounded_values(self.layer, t, how, at)) for i, x in enumerate(inputs))
-            places = _places(self.layer)
+            places = _places(self.layer) if more else {}
             more = {
                 key: self._mapped(places.get(key, f"input/{key}"), x, lambda t, at: _rounded_values(self.layer, t, how, at))
                 for key, x in more.items()

@@ -1,6 +1,10 @@
 // What of a graph uses settings of random bits and of products; and the refusals of those that no product uses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "softamp/graph/graph_json.h"
 #include "src/graph/graph_use.h"
 
@@ -74,7 +78,9 @@ TEST(GraphUse, HalfPartialsAreOfFp16AndOfTensorCoresWithSuchAnAccumulator) {
 /// What is said of settings that are all asked for.
 std::string said(const std::vector<std::string_view>& keys, const std::vector<ProductUse>& products) {
   const ProductDoor door = {
-      [&](std::string_view key) { return std::ranges::find(keys, key) == keys.end() ? "" : "--" + std::string(key); },
+      [&](std::string_view key) {
+        return std::ranges::find(keys, key) == keys.end() ? std::string() : "--" + std::string(key);
+      },
       [](std::string_view key, std::string_view value) { return "--" + std::string(key) + " " + std::string(value); }};
   return idle_product_setting(door, products).value_or("taken");
 }

@@ -58,7 +58,7 @@ REASONS = [
     ("behaviour=*", "*", "no exception is raised here"),
     ("test_images=*", "*evaluate=False*", "how many are read"),
     ("*_partials=float", "*", "what partials says, too"),
-    ("accumulator=*", "*precision=bfloat16*", "sums that differ in their last bits are one number of bf16"),
+    ("accumulator=*", "*precision=*float16*", "sums that differ in their last bits are one number of 16 bits"),
     ("chip=nvidia_sm100", "*", "13 random bits and the variant carry, as without it"),
 ]
 

@@ -10,7 +10,7 @@
 namespace softamp::test {
 namespace {
 
-const std::string kSum = "sum --value 0.1 --count 3 ";
+const std::string kShortSum = "sum --value 0.1 --count 3 ";
 const std::string kNoRounding = ": no rounding is stochastic; expected --rounding stochastic";
 
 /// "softamp sum: " before what is said of the first option that is idle.
@@ -49,10 +49,10 @@ TEST_F(Idle, RandomBitsWithoutAStochasticRounding) {
   for (const char* option :
        {"--bits 8", "--bits 2,3", "--variant half", "--random philox7", "--seed 3", "--replicas 20"}) {
     const std::string name = std::string(option).substr(0, std::string(option).find(' '));
-    expect_refused(kSum + option, name + kNoRounding);
-    expect_refused(kSum + "--rounding up,down --format fp16,bf16 " + option, name + kNoRounding);
-    expect_taken(kSum + "--rounding stochastic " + option);
-    expect_taken(kSum + "--rounding nearest,stochastic " + option);
+    expect_refused(kShortSum + option, name + kNoRounding);
+    expect_refused(kShortSum + "--rounding up,down --format fp16,bf16 " + option, name + kNoRounding);
+    expect_taken(kShortSum + "--rounding stochastic " + option);
+    expect_taken(kShortSum + "--rounding nearest,stochastic " + option);
   }
   const std::string compute_cure = ", --chip or --behaviour esr";
   for (const char* option : {"--bits 8", "--variant half", "--seed 3", "--random-field"}) {

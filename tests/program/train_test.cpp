@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <nlohmann/json.hpp>
 
-#include "softamp/data/npz.h"
 #include "softamp/data/safetensors.h"
 #include "src/data/npz_tensors.h"
 
@@ -540,8 +539,8 @@ TEST(Train, WhatAWarningNamesCures) {
       "train --json --set generated=true --set train_images=512 --set test_images=64 --set "
       "batch_size=16 --set epochs=2 --set loss_scale=1 ";
   const Slice slice(4);
-  uint64_t number = 0;
-  for (const std::string asked :
+  for (uint64_t number = 0;
+       const std::string asked :
        {"--set precision=float16 --set optimizer=adam ", "--set precision=float16 --set optimizer=adamw ",
         "--set precision=bfloat16 --set optimizer=adam ",
         "--set precision=float16 --set optimizer=rmsprop --set stochastic_rounding=on --set epochs=6 "}) {

@@ -21,7 +21,6 @@ namespace softamp::test {
 namespace {
 
 using nlohmann::json;
-
 /// Few and small steps.
 const std::string kTinyTraining = "--set generated=true --set train_images=64 --set test_images=32 --set batch_size=8 ";
 const std::string kHalf = "--set precision=float16 --set stochastic_rounding=on ";

@@ -216,14 +216,14 @@ TEST_F(RunVerb, PartialsAndBlocks) {
   const auto product = [&](const std::string& options) { return run("@ones.json --quiet " + options).out; };
   const std::string stagnates = "z: float16 [1,1] [[2048]]\n", whole = "z: float16 [1,1] [[4096]]\n";
   EXPECT_EQ(product(""), whole);
-  EXPECT_EQ(product("--block 1"), whole) << "float partials";
+  EXPECT_EQ(product("--block 1 --inner exact_dot4"), whole) << "float partials";
   EXPECT_EQ(product("--partials half"), whole);
   EXPECT_EQ(product("--partials half --block 1"), stagnates);
   EXPECT_EQ(product("--partials half --block 1 --inner rn32_each"), stagnates);
   EXPECT_EQ(product("--partials half --block 4"), whole);
   EXPECT_EQ(product("--partials half --block k --inner exact_dot4"), whole);
   EXPECT_EQ(product("--set matmuls.poplar_options.partialsType=half --block 1"), stagnates);
-  EXPECT_EQ(product("--partials half --set matmuls.poplar_options.partialsType=float --block 1"), whole);
+  EXPECT_EQ(product("--partials half --set matmuls.poplar_options.partialsType=float"), whole);
 }
 
 TEST_F(RunVerb, AChipSaysBitsAndVariant) {
@@ -445,7 +445,7 @@ TEST_F(RunVerb, WrongValuesOfOptions) {
             "--steps: 2 from step 4294967279 on: expected steps below 2^32 - 16\n");
   EXPECT_EQ(error(kX + "--first-step 4294967280"),
             "--first-step: '4294967280': expected a whole number in 0..4294967279\n");
-  EXPECT_NE(error(kX + "--random xoroshiro128aox --first-step 1").find("set_step(1)"), std::string::npos);
+  EXPECT_NE(error(kX + "--behaviour esr --random xoroshiro128aox --first-step 1").find("set_step(1)"), std::string::npos);
   EXPECT_EQ(error(kX + "--seeed 1").find("unknown option '--seeed'; nearest: --seed"), 0u);
   EXPECT_NE(error("").find("GRAPH"), std::string::npos);
 }

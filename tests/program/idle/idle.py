@@ -45,7 +45,8 @@ VALUES = {
     "--print-recipe-fp8": ["mxfp8"], "--print": ["text", "loss"], "--kernels": ["float16"], "--regex": ["search"], "--add": ["deny=MatMul"],
     "--remove": ["allow=MatMul"], "--cpu": [None], "--partials": ["half"], "--scales": ["idle5.npy"],
 }
-PER_VERB = {("train", "--set"): ["learning_rate=0.011"], ("study", "--set"): ["learning_rate=0.011"], ("run", "--set"): ["norms.use_stable_statistics=true"],
+PER_VERB = {("train", "--set"): ["learning_rate=0.011"], ("study", "--set"): ["learning_rate=0.011"],
+            ("run", "--set"): ["norms.use_stable_statistics=true"],
             ("train", "--dtype"): ["bf16"], ("compute", "--level"): []}
 NO_EFFECT = {"--help"}
 

@@ -445,7 +445,8 @@ TEST_F(RunVerb, WrongValuesOfOptions) {
             "--steps: 2 from step 4294967279 on: expected steps below 2^32 - 16\n");
   EXPECT_EQ(error(kX + "--first-step 4294967280"),
             "--first-step: '4294967280': expected a whole number in 0..4294967279\n");
-  EXPECT_NE(error(kX + "--behaviour esr --random xoroshiro128aox --first-step 1").find("set_step(1)"), std::string::npos);
+  EXPECT_NE(error(kX + "--behaviour esr --random xoroshiro128aox --first-step 1").find("set_step(1)"),
+            std::string::npos);
   EXPECT_EQ(error(kX + "--seeed 1").find("unknown option '--seeed'; nearest: --seed"), 0u);
   EXPECT_NE(error("").find("GRAPH"), std::string::npos);
 }

@@ -9,6 +9,7 @@
 #include "softamp/data/npz.h"
 #include "softamp/data/safetensors.h"
 #include "softamp/data/sampler.h"
+#include "softamp/files/hash_text.h"
 #include "softamp/findings/exception.h"
 #include "softamp/findings/registers.h"
 #include "softamp/findings/statistics.h"

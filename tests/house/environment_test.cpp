@@ -169,7 +169,8 @@ TEST(Environment, EveryHeaderIsKnown) {
   for (const EntryPoint& point : entry_points()) tested.insert(point.header);
   for (const Exempt& e : exempt_headers()) EXPECT_TRUE(exempt.insert(e.header).second) << e.header << " stands twice";
   const fs::path include = fs::path(SOFTAMP_SOURCE_DIR) / "include/softamp";
-  for (const char* folder : {"tensor", "graph", "precision", "train", "data", "report"})
+  for (const char* folder : {"tensor", "graph", "precision", "train", "data", "machine", "names", "numbers", "chips",
+                             "findings", "pictures", "sums", "files"})
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(include / folder))
       if (entry.path().extension() == ".h") there.insert(fs::relative(entry.path(), include).generic_string());
   for (const std::string& header : there)

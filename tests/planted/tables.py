@@ -6,7 +6,7 @@ import json
 import re
 
 from anchors import defining, files, mutated
-from texts import Wrong, closure, file_of_tests, is_parity, runs_the_command
+from texts import Wrong, closure, file_of_tests, is_parity, runs_the_command, written
 
 CHOICES = {"order": ("forwards", "backwards"), "signal": ("", "SIGILL", "SIGSEGV"), "instruction_set": ("", "avx512f")}
 COMPILED = (".cpp", ".cu")
@@ -56,7 +56,7 @@ class Bug:
         own = [self.file] if self.file.endswith(COMPILED) else []
         if self.used_by or own:
             return sorted({*own, *(source for name in self.used_by for source in defining(name, COMPILED))})
-        users = [name for name in files() if name.endswith(COMPILED) and self.file in closure(name)
+        users = [name for name in (*files(), *written()) if name.endswith(COMPILED) and self.file in closure(name)
                  and (not name.startswith("src/program/") or runs_the_command(self.tester))]
         if len(users) <= FEW:
             return users

@@ -8,6 +8,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+FAMILIES = "emu/families.cmake"
 TEST = re.compile(r"^TEST\((\w+),\s*(\w+)\)\s*\{", re.MULTILINE)
 ANY_TEST = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),\s*(\w+)\)", re.MULTILINE)
 
@@ -17,8 +18,22 @@ class Wrong(Exception):
 
 
 @functools.cache
+def written():
+    """The sources that emu/families.cmake writes into the build folder, by the names that they would have here, with their texts."""
+    rows = re.findall(r"^softamp_family\((\S+) (\S+) (.*?)\)$", (ROOT / FAMILIES).read_text(), re.MULTILINE | re.DOTALL)
+    found = {}
+    for file, header, rest in rows:
+        every = ("portable", "avx2", "avx512", "neon")
+        sets = every if rest.endswith("${every_set}") else [word for word in rest.split() if word in every]
+        found |= {f"emu/{file}_{name}.cpp": f'#include "emu/{header}"\n' for name in sets}
+    return found
+
+
+@functools.cache
 def text_of(name):
     """The text of a file of the repository, by its path from the root."""
+    if name in written():
+        return written()[name]
     if not (ROOT / name).is_file():
         raise Wrong(f"there is no file {name}")
     return (ROOT / name).read_text()

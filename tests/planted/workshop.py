@@ -12,7 +12,7 @@ import signal
 import subprocess
 import threading
 
-from texts import ROOT, Wrong, closure, is_parity, trimmed
+from texts import FAMILIES, ROOT, Wrong, closure, is_parity, trimmed, written
 
 FLAGS = ["-std=c++20", "-O1", "-ffp-contract=off", "-fno-fast-math", "-w"]
 # Compiled once for all: gtest's headers, and those of the standard library that take longest.
@@ -61,11 +61,17 @@ def sources_of(test, units):
 
 
 def changed_at(file):
-    return (ROOT / file).stat().st_mtime
+    return (ROOT / (FAMILIES if file in written() else file)).stat().st_mtime
+
+
+def name_of(path):
+    """From the root; a source that is written into the build folder has the name that it would have here; else None."""
+    own = next((name for name in written() if str(path).endswith(f"/{name}")), None)
+    return own or (str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else None)
 
 
 def of_repository(paths):
-    return [str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)]
+    return [name for name in map(name_of, paths) if name]
 
 
 @functools.cache
@@ -196,9 +202,9 @@ class Workshop:
         the linker takes the first definition, which is the changed one. Else the whole batch is compiled.
         """
         changed = self.folder / name / source
-        path = changed if changed.is_file() else ROOT / source
         unit = self.unit_of(source)
-        if unit.path != ROOT / source and (self.clang or not unit.interposable):
+        path = changed if changed.is_file() else unit.path if source in written() else ROOT / source
+        if source not in written() and unit.path != ROOT / source and (self.clang or not unit.interposable):
             text = unit.path.read_text().replace(f'"{ROOT / source}"', f'"{path}"').replace(f'"{source}"', f'"{path}"')
             path = self.put(name, "batch.cpp", text)
         return self.compile(name, source, path)

@@ -106,7 +106,7 @@ TEST_F(WordsEverywhere, DTypes) {
       uses.push_back({"rewrite " + kTwoLayers + " --tensorflow --dtype @"});
     }
     if (t != DType::kFloat64)
-      for (const char* key : {"optimizer_state", "hyperparameters", "accumulation_dtype"})
+      for (const char* key : {"optimizer_state", "hyperparameters", "accumulation=2 --set accumulation_dtype"})
         uses.push_back({std::string("train --set precision=float16 --set ") + key + "=@ --print-settings"});
     if (t == DType::kFloat16 || t == DType::kFloat32) {
       uses.push_back({"train --set partials=@ --print-settings"});

@@ -43,7 +43,6 @@ TEST(IdleSettings, AreRefusedWithTheReason) {
       {R"("replica_reduction": "sum")", kHalf, R"("replicas": 2)", "there is one replica"},
       {R"("replica_reduction": "sum")", kHalf, R"("replica_invariant": 2)", "there is one replica"},
       {R"("replica_drift": true)", kDrawn, kDrawn + R"(, "replicas": 2)", "there is one replica"},
-      {R"("replica_drift": true)", R"("replicas": 2)", kDrawn + R"(, "replicas": 2)", "no rounding is stochastic"},
       {R"("validation_split": 0.5)", R"("generated": true)", R"("data": "folder")",
        "generated images are made in two parts"},
       {R"("weight_update": "stochastic")", R"("precision": "float64")", R"("seed": 1)",

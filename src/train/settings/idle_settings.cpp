@@ -80,8 +80,6 @@ constexpr Row kRows[] = {
      "'replicas' 2 or more"},
     {"replica_drift", [](const TrainSettings& s) { return s.replica_drift; }, has_replicas, "there is one replica",
      "'replicas' 2 or more"},
-    {"replica_drift", [](const TrainSettings& s) { return s.replica_drift; }, rounds, kNoDraw,
-     "'stochastic_rounding' on with 16 bits"},
     {"evaluate_every", [](const TrainSettings& s) { return s.evaluate_every != 0; },
      [](const TrainSettings& s) { return s.evaluate; }, "nothing is evaluated", "'evaluate' true"},
 };

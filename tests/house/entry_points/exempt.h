@@ -18,6 +18,8 @@ inline std::vector<Exempt> exempt_headers() {
       {"tensor/list_view.h", "a view of elements"},
       {"tensor/shape.h", kIntegers},
       {"machine/interrupt.h", "signals"},
+      {"machine/float_environment.h", "the environment itself"},
+      {"files/hash_text.h", kIntegers},
       {"names/names.h", kWords},
       {"names/block_format_names.h", kWords},
       {"chips/tensor_core_table.h", kWords},

@@ -299,7 +299,12 @@ TEST_F(RunVerb, AWarningIsNoResult) {
   std::string graph = kOnes;
   for (size_t at; (at = graph.find("float16")) != std::string::npos;) graph.replace(at, 7, "fp32");
   write_text(file("wide.json"), graph);
-  const Outcome o = run("@wide.json --partials half --quiet");
+  EXPECT_EQ(run("@wide.json --partials half").err,
+            "softamp run: --partials: no such result is of fp16; expected --partials float\n");
+  const std::string inputs = R"("inputs": ["a", "b"])";
+  graph.replace(graph.find(inputs), inputs.size(), inputs + R"(, "attributes": {"partialsType": "half"})");
+  write_text(file("wide.json"), graph);
+  const Outcome o = run("@wide.json --quiet");
   EXPECT_EQ(o.out, "z: float32 [1,1] [[4096]]\n");
   EXPECT_EQ(o.err,
             "softamp run: warning: MatMul 'z': partialsType half is ignored: smaller than the output type float32\n");

@@ -7,17 +7,16 @@
 namespace softamp::program {
 namespace {
 
-/// "--steps: '3'"; of a flag, and of an option that was given several times, the name alone.
-std::string name_and_value(const cli::Option& option) {
-  const bool one_value = option.count() == 1 && !option.type_name().empty();
-  return option.name() + (one_value ? ": '" + option.text() + "'" : std::string());
-}
-
 bool contains(const std::vector<std::string_view>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 }  // namespace
+
+std::string name_and_value(const cli::Option& option) {
+  const bool one_value = option.count() == 1 && !option.type_name().empty();
+  return option.name() + (one_value ? ": '" + option.text() + "'" : std::string());
+}
 
 std::string option_name(std::string_view key) {
   std::string name = "--" + std::string(key);
@@ -25,14 +24,15 @@ std::string option_name(std::string_view key) {
   return name;
 }
 
-std::string asked_option(const cli::App& app, std::string_view key) {
+cli::Option asked_option(const cli::App& app, std::string_view key) {
   const cli::Option option = app.find_option(option_name(key));
-  return option && option.count() > 0 ? option.name() : std::string();
+  return option && option.count() > 0 ? option : cli::Option(nullptr);
 }
 
 void refuse_idle_random(const cli::App& app, std::span<const detail::RandomUse> cases, const RandomOptions& how) {
   const auto asked = [&](std::string_view key) {
-    return contains(how.used_otherwise, key) ? std::string() : asked_option(app, key);
+    const cli::Option option = asked_option(app, key);
+    return !option || contains(how.used_otherwise, key) ? std::string() : option.name();
   };
   if (const auto message = detail::idle_random_setting({asked, how.stochastic, how.words}, cases))
     throw UsageError(*message);

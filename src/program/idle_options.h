@@ -21,8 +21,11 @@ struct RandomOptions {
 /// "--first-index", the option of the key "first_index".
 std::string option_name(std::string_view key);
 
-/// The option of a key, if it was given; an empty text otherwise.
-std::string asked_option(const cli::App& app, std::string_view key);
+/// The option of a key, if it was given; none otherwise.
+cli::Option asked_option(const cli::App& app, std::string_view key);
+
+/// "--steps: '3'"; of a flag, and of an option that was given several times, the name alone.
+std::string name_and_value(const cli::Option& option);
 
 /// Throws UsageError for the first option of random bits that no case uses.
 void refuse_idle_random(const cli::App& app, std::span<const detail::RandomUse> cases, const RandomOptions& how = {});

@@ -130,8 +130,6 @@ TEST_F(Idle, OptionsBesideOthers) {
   const std::string study = "study --set generated=true --set steps=1 --grid precision=float16 --seeds 1 ";
   expect_refused(study + "--histograms",
                  "--histograms: nothing shows or keeps them; expected --report, --json or --out");
-  expect_refused(study + "--out " + file("runs") + " --list --jobs 2",
-                 "--jobs: '2': --list runs nothing; expected no --jobs");
   const std::string rewrite = "rewrite " SOFTAMP_SOURCE_DIR "/examples/graphs/two_dense_layers.json ";
   expect_refused(rewrite + "--level O2 --cpu", "--cpu: level O2 asks for no GPU; expected no --cpu");
   expect_refused(rewrite + "--recipe full --lenient", "--lenient: recipe full is no file; expected --recipe FILE");

@@ -109,7 +109,7 @@ TEST_F(WordsEverywhere, DTypes) {
       for (const char* key : {"optimizer_state", "hyperparameters", "accumulation=2 --set accumulation_dtype"})
         uses.push_back({std::string("train --set precision=float16 --set ") + key + "=@ --print-settings"});
     if (t == DType::kFloat16 || t == DType::kFloat32) {
-      uses.push_back({"train --set partials=@ --print-settings"});
+      uses.push_back({"train --set precision=float16 --set partials=@ --print-settings"});
       uses.push_back(run("--partials @"));
       if (std::filesystem::exists(tutorial + "stochastic_rounding")) {
         uses.push_back({tutorial + "stochastic_rounding @ 8 --print-settings"});

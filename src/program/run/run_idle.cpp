@@ -13,7 +13,10 @@ void refuse_idle_in_run(const cli::App& app, const Graph& graph, const ExecutorO
   const detail::RandomUse random{.stochastic = use.rounds};
   refuse_idle_random(app, {&random, 1}, how);
   const graph_detail::ProductDoor door = {
-      [&](std::string_view key) { return asked_option(app, key); },
+      [&](std::string_view key) {
+        const cli::Option option = asked_option(app, key);
+        return option ? name_and_value(option) : std::string();
+      },
       [](std::string_view key, std::string_view value) { return option_name(key) + " " + std::string(value); }};
   if (const auto message = graph_detail::idle_product_setting(door, use.products)) throw UsageError(*message);
 }

@@ -158,9 +158,7 @@ void check_together(const StudyOptions& o, const cli::App& app) {
   };
   if (o.log && o.plots.empty() && o.report.empty()) throw UsageError("--log: expected --plot or --report beside it");
   const char* const share = o.list ? "--list" : o.collect ? "--collect" : "--shard";
-  if (o.only_looks())
-    refuse_idle(app, "--jobs", std::string(share) + " runs nothing", "no --jobs");
-  else if (!o.json && o.report.empty() && o.running.folder.empty())
+  if (!o.only_looks() && !o.json && o.report.empty() && o.running.folder.empty())
     refuse_idle(app, "--histograms", "nothing shows or keeps them", "--report, --json or --out");
   if (o.collect && !o.json && o.report.empty())
     refuse_idle(app, "--histograms", "nothing shows them", "--report or --json");

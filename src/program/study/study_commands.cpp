@@ -6,6 +6,7 @@
 
 #include "src/text/read_json.h"
 #include "src/text/shell_word.h"
+#include "src/train/settings/idle_settings.h"
 
 namespace softamp::program {
 namespace {
@@ -91,6 +92,21 @@ std::string as_document(const StudyPlan& plan, Named named, const std::string& m
   return "softamp study /dev/stdin" + more + " <<'END_OF_STUDY'\n" + document.dump(1) + "\nEND_OF_STUDY\n";
 }
 
+/// A setting may change nothing in one run of a study that it changes in another. Alone, that run refuses it.
+TrainSettings without_idle(TrainSettings settings) {
+  const Json defaults = read_json(TrainSettings{}.to_json());
+  for (;;) {
+    const std::string key = train_detail::first_idle_setting({&settings, 1}).key;
+    if (key.empty()) return settings;
+    Json all = read_json(settings.to_json());
+    if (defaults.contains(key))
+      all[key] = defaults[key];
+    else
+      all.erase(key);
+    settings = TrainSettings::from_json(all.dump());
+  }
+}
+
 std::string set_options(const TrainSettings& settings, Named named) {
   std::string text;
   for (const NamedSetting& s : named_settings(settings))
@@ -119,7 +135,7 @@ std::string study_command(const StudyPlan& plan, Named named, const std::string&
 }
 
 std::string train_command(const TrainSettings& settings, Named named) {
-  return "softamp train" + set_options(settings, named) + "\n";
+  return "softamp train" + set_options(without_idle(settings), named) + "\n";
 }
 
 }  // namespace softamp::program

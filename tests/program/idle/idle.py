@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Adds each option that a verb has to commands of that verb, and lists the options that exit 0 and change nothing.
 
-    python3 idle.py PROGRAM [VERB...]              tries one of twelve parts of the pairs of command and option, in seconds
+    python3 idle.py PROGRAM [VERB...]              tries one of 48 parts of the pairs of command and option, in seconds
     python3 idle.py PROGRAM --part 7 [VERB...]     another part, 0 to 11 [=0]
     python3 idle.py PROGRAM --all [VERB...]        all of them, in minutes; says which lines of accepted.txt fit none
     python3 idle.py PROGRAM --every [VERB...]      lists accepted pairs, too
@@ -25,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "outputs"))
 import outputs  # noqa: E402
 
-PARTS = 12  # of all pairs of command and option; the test tries the first part
+PARTS = 48  # of all pairs of command and option; the test tries the first part
 
 # Values for options whose words the completions do not list.
 VALUES = {

@@ -300,7 +300,7 @@ TEST_F(RunVerb, AWarningIsNoResult) {
   for (size_t at; (at = graph.find("float16")) != std::string::npos;) graph.replace(at, 7, "fp32");
   write_text(file("wide.json"), graph);
   EXPECT_EQ(run("@wide.json --partials half").err,
-            "softamp run: --partials: no such result is of fp16; expected --partials float\n");
+            "softamp run: --partials: 'half': no such result is of fp16; expected --partials float\n");
   const std::string inputs = R"("inputs": ["a", "b"])";
   graph.replace(graph.find(inputs), inputs.size(), inputs + R"(, "attributes": {"partialsType": "half"})");
   write_text(file("wide.json"), graph);

@@ -12,7 +12,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -117,10 +116,7 @@ class SharedStudy : public ::testing::Test {
   static size_t entries_of(const std::string& folder) {
     return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
   }
-  /// The list of a study whose command says how many runs it does at once.
-  json listed(const std::string& study) const {
-    return json_of(std::regex_replace(study, std::regex("--jobs [0-9]+"), "") + into_ + "--list --json");
-  }
+  json listed(const std::string& study) const { return json_of(study + into_ + "--list --json"); }
 
   const TemporaryFolder folder_;
   const std::string out_ = folder_.file("runs"), into_ = "--out " + out_ + " ";

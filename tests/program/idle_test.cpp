@@ -108,7 +108,8 @@ TEST_F(Idle, OptionsOfARun) {
   const std::string block =
       "--block: '4': no product has half partials; expected --partials half, or --inner exact_dot4";
   expect_refused(half + "--block 4", block);
-  expect_refused(whole + "--block 4 --partials half", block);
+  expect_refused(whole + "--block 4 --partials half",
+                 "--partials: 'half': no such result is of fp16; expected --partials float");
   expect_taken(half + "--block 4 --partials half");
   expect_taken(whole + "--block 4 --inner exact_dot4");
   expect_refused(half + "--partials half --block 4 --inner rn32_each",

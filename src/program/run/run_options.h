@@ -42,7 +42,7 @@ struct RunOptions {
 /// Throws UsageError for an option that changes nothing in a run of this graph with these options. draws_values: its
 /// seed also draws first values of variables.
 void refuse_idle_in_run(const cli::App& app, const Graph& graph, const ExecutorOptions& options, bool draws_values);
-/// The same where the graph is only printed. kind: a GraphDef is printed as it is imported for its fetches.
+/// The same where the graph is only printed. graph_def: it is printed as it is imported for its fetches.
 void refuse_idle_in_print(const cli::App& app, bool graph_def, bool network);
 
 /// Sets the behaviour that words name, separated by commas: inv div0 oflo esr nanoo, or all, or off.

@@ -104,6 +104,47 @@ TEST(Product, FastWays) {
           }
 }
 
+/// Significands x, y of 11 bits whose product, of 22, lies so near to 2^21 that fp32 does not tell 1 + x y 2^-32 from
+/// the tie of halves 1 + 2^-11, and is not 2^21.
+std::vector<std::pair<uint32_t, uint32_t>> factors_next_to_a_tie() {
+  std::vector<std::pair<uint32_t, uint32_t>> found;
+  for (uint32_t x = 1024; x < 2048; ++x)
+    for (uint32_t y = (1u << 21) / x; y <= (1u << 21) / x + 1 && y < 2048; ++y)
+      if (const int64_t error = int64_t{x} * y - (1 << 21); error != 0 && std::abs(error) < 1 << 6)
+        found.emplace_back(x, y);
+  return found;
+}
+
+// Sums of two products that lie above or below the middle of two halves by less than fp32 holds.
+// tests: N403
+TEST(Product, SumsNextToTies) {
+  const std::vector<std::pair<uint32_t, uint32_t>> factors = factors_next_to_a_tie();
+  for (const size_t block : {1, 4})
+    for (const bool even : {true, false}) {
+      ProductCase c;
+      c.m = 2 * factors.size(), c.n = factors.size(), c.k = 2, c.block = block;
+      c.rules.partials = PartialsType::kHalf;
+      c.rules.exact_each = block == 1;
+      c.semantics = product_policy(7, 8);
+      ProductExpectation e(c);
+      for (size_t i = 0; i < c.m; ++i) {
+        const uint32_t sign = i % 2 ? 0x8000u : 0;
+        e.a.set(2 * i, sign | 0x3C00u | !even);                              // 1, or 1 + 2^-10
+        e.a.set(2 * i + 1, sign | 0x3C00u | (factors[i / 2].first - 1024));  // x 2^-10
+      }
+      for (size_t j = 0; j < c.n; ++j) {
+        e.b.set(j, 0x3C00u);
+        e.b.set(c.n + j, 0x0C00u | (factors[j].second - 1024));  // y 2^-22
+      }
+      e.compute(c);
+      for (const InstructionSet isa : usable_sets()) EXPECT_TRUE(check_product(c, e, isa, 1));
+      for (size_t j = 0; block == 1 && j < c.n; ++j) {
+        const bool above = factors[j].first * factors[j].second > 1u << 21;
+        EXPECT_EQ(hex(e.codes[2 * j * c.n + j]), hex(0x3C00u + (even ? above : 1 + above))) << factors[j].first;
+      }
+    }
+}
+
 // Alternatives that only the scalar body knows, and switches that vectors leave to it.
 TEST(Product, RareRules) {
   for (uint64_t number = 0; number < 40; ++number) {

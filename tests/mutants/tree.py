@@ -121,8 +121,8 @@ class Tree:
                 path = pathlib.Path(os.path.normpath(path))
                 if path.is_relative_to(self.source):
                     file, line = str(path.relative_to(self.source)), int(match.group(2))
-                    # A statement may have begun some lines before the one that is named.
-                    near = [lines.get((file, at), set()) - self.left_out for at in range(line, line - 6, -1)]
+                    # A statement may have begun some lines before the one that is named, or end behind it.
+                    near = [lines.get((file, at), set()) - self.left_out for at in [*range(line, line - 6, -1), line + 1, line + 2]]
                     found |= next(filter(None, near), set())
         return found
 

@@ -15,7 +15,7 @@ list(FILTER library_sources EXCLUDE REGEX "/src/minimal/")
 
 # All of some folders, but what needs a package.
 set(minimal_pattern
-    "/src/(backend|(minimal|arithmetic|chips|data|engine|files|findings|graph|graph/ops|machine|names|numbers|pictures|precision|precision/(tensorflow|products|layers)|tensor|text|train|train/(layers|network|optimizers|replicas|run|settings|weights))/[^/]*|precision/graph_def/type_view)\\.cpp")
+    "/src/(backend|(minimal|arithmetic|chips|data|engine|files|findings|graph|graph/ops|machine|names|numbers|pictures|results|precision|precision/(tensorflow|products|layers)|tensor|text|train|train/(layers|network|optimizers|replicas|run|settings|weights))/[^/]*|precision/graph_def/type_view)\\.cpp")
 string(CONCAT minimal_without "/src/(data/(archive_(gzip|tar)|png_image|safetensors_.*)|files/hash_text|graph/(json_.*|.*_json|trace)|"
               "precision/(loss_scale_json|mixed_precision_context|name_patterns|report_(csv|dot|json))|"
               "findings/(statistics_json|tensor_difference)|numbers/number_text_decimal|text/read_json|train/weights/safetensors_weights)\\.cpp")
@@ -82,7 +82,7 @@ set(units "")
 string(CONCAT large_graphs "graph/(attributes|builder|graph|node_check|operations)|"
               "precision/(apply_plan|casts|name_order|op_graph|graph_def/type_view|"
               "tensorflow/(graph_rewrite|rewrite_passes|rewrite_passes_end|tensor_lists))")
-set(rooms_of_findings "arithmetic|chips|findings|inspection|names|numbers|pictures|sums")
+set(rooms_of_findings "arithmetic|chips|findings|inspection|names|numbers|pictures|results|sums")
 set(rooms_of_files "files|machine|text")
 foreach(folder data engine files findings graph precision tensor train minimal)
   set(level g)

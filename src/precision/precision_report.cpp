@@ -8,6 +8,7 @@
 #include "src/numbers/decimal_text.h"
 #include "src/precision/report_rows.h"
 #include "src/precision/report_text.h"
+#include "src/results/cell_text.h"
 #include "src/text/columns.h"
 
 namespace softamp {
@@ -97,24 +98,21 @@ std::string PrecisionReport::summary() const {
 }
 
 std::string PrecisionReport::table() const {
-  const std::vector<ReportRow> rows = report_rows(*this);
-  const bool grouped = !colours.groups.empty();
+  const ReportTable table(*this);
+  const std::vector<size_t> shown = results::shown_to_people(table.columns());
   const auto cells = [&](size_t line) {
-    std::vector<std::string> text = {"node", "op", "attribute", "list", "before", "after", "in", "out"};
-    if (line > 0) {
-      const ReportRow& row = rows[line - 1];
-      const OpNode& node = before.nodes[static_cast<size_t>(row.node)];
-      text = {one_line(node.name), one_line(node.op),  one_line(row.attribute),      one_line(row.list),
-              name_of(row.before), name_of(row.after), std::to_string(row.casts_in), std::to_string(row.casts_out)};
+    const results::Row row = line == 0 ? results::Row() : table.row(line - 1);
+    std::vector<std::string> text;
+    for (const size_t c : shown) {
+      const results::Column& column = table.columns()[c];
+      text.push_back(line == 0 ? column.title() : one_line(results::for_people(row[c], column, "")));
     }
-    if (grouped)
-      text.push_back(line == 0 ? "group" : rows[line - 1].group < 0 ? "" : std::to_string(rows[line - 1].group));
-    text.push_back(line == 0 ? "reason" : one_line(rows[line - 1].reason));
     return text;
   };
-  std::vector<size_t> right = {6, 7};
-  if (grouped) right.push_back(8);
-  return in_columns(rows.size() + 1, cells, right, kWidest);
+  std::vector<size_t> right;
+  for (size_t i = 0; i < shown.size(); ++i)
+    if (table.columns()[shown[i]].right) right.push_back(i);
+  return in_columns(table.rows() + 1, cells, right, kWidest);
 }
 
 }  // namespace softamp

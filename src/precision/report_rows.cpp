@@ -70,4 +70,39 @@ std::vector<ReportRow> report_rows(const PrecisionReport& report) {
   return rows;
 }
 
+ReportTable::ReportTable(const PrecisionReport& report)
+    : report_(report),
+      rows_(report_rows(report)),
+      columns_{{"node"},
+               {"op"},
+               {.key = "device", .shown = results::Shown::kToPrograms},
+               {.key = "layer", .shown = results::Shown::kToPrograms},
+               {"attribute"},
+               {"list"},
+               {"before"},
+               {"after"},
+               {.key = "casts_in", .head = "in", .right = true},
+               {.key = "casts_out", .head = "out", .right = true},
+               {.key = "group",
+                .right = true,
+                .shown = report.colours.groups.empty() ? results::Shown::kToPrograms : results::Shown::kEverywhere},
+               {"reason"}} {}
+
+results::Row ReportTable::row(size_t number) const {
+  const ReportRow& row = rows_[number];
+  const OpNode& node = report_.before.nodes[static_cast<size_t>(row.node)];
+  return {node.name,
+          node.op,
+          node.device,
+          node.layer,
+          row.attribute,
+          row.list,
+          name_of(row.before),
+          name_of(row.after),
+          row.casts_in,
+          row.casts_out,
+          row.group < 0 ? results::Cell() : results::Cell(row.group),
+          row.reason};
+}
+
 }  // namespace softamp

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "softamp/precision/precision_report.h"
+#include "src/results/table.h"
 
 namespace softamp {
 
@@ -23,6 +24,20 @@ struct ReportRow {
 
 /// Rows by node, then attribute; refers to the report.
 std::vector<ReportRow> report_rows(const PrecisionReport& report);
+
+/// The table of a report, row by row; refers to the report.
+class ReportTable {
+ public:
+  explicit ReportTable(const PrecisionReport& report);
+  const std::vector<results::Column>& columns() const { return columns_; }
+  size_t rows() const { return rows_.size(); }
+  results::Row row(size_t number) const;
+
+ private:
+  const PrecisionReport& report_;
+  std::vector<ReportRow> rows_;
+  std::vector<results::Column> columns_;
+};
 
 /// The type of an edge after the plan.
 class TypesAfter {

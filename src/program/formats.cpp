@@ -3,7 +3,8 @@
 
 #include "src/numbers/decimal_text.h"
 #include "src/program/format_choice.h"
-#include "src/text/columns.h"
+#include "src/program/table_files.h"
+#include "src/results/text.h"
 #include "src/text/joined.h"
 
 #include "softamp/names/block_format_names.h"
@@ -77,21 +78,38 @@ Json fixed_json(const char* name) {
   return json;
 }
 
-std::vector<std::string> table_row(const NamedFormat& named) {
-  const FloatFormat& f = named.format;
-  return {named.names.front(),
-          std::to_string(f.storage_bits()),
-          std::to_string(f.exponent_bits),
-          std::to_string(f.precision),
-          std::to_string(f.bias),
-          shortest_decimal(f, f.max_finite_code()),
-          power_of_two(f.min_exponent()),
-          power_of_two(f.min_quantum()),
-          power_of_two(-f.mantissa_bits()),
-          f.has_infinity() ? "yes" : "no",
-          f.has_negative_zero() ? "yes" : "no",
-          nan_codes(f),
-          joined(std::span(named.names).subspan(1))};
+/// Powers of two are texts for people, and numbers for programs.
+results::Table format_table() {
+  using results::Shown;
+  results::Table table{.title = "formats and their limits",
+                       .columns = {{"name", "format"},
+                                   {.key = "bits", .right = true},
+                                   {.key = "exponent_bits", .head = "e", .right = true},
+                                   {.key = "precision", .head = "p", .right = true},
+                                   {.key = "bias", .right = true},
+                                   {.key = "max", .right = true}}};
+  for (const auto& [key, head] :
+       {std::pair{"min_normal", "min normal"}, {"min_subnormal", "min subnormal"}, {"epsilon", ""}}) {
+    table.columns.push_back({.key = key, .shown = Shown::kToPrograms});
+    table.columns.push_back(
+        {.key = std::string(key) + "_power", .head = *head ? head : key, .right = true, .shown = Shown::kToPeople});
+  }
+  for (const auto& [key, head] : {std::pair{"infinity", "inf"},
+                                  {"negative_zero", "-0"},
+                                  {"nan_codes", "NaN codes"},
+                                  {"other_names", "also called"}})
+    table.columns.push_back({key, head});
+  for (const NamedFormat& named : named_formats()) {
+    const FloatFormat& f = named.format;
+    results::Row& row =
+        table.rows.emplace_back(results::Row{named.names.front(), f.storage_bits(), f.exponent_bits, f.precision,
+                                             f.bias, shortest_decimal(f, f.max_finite_code())});
+    for (const int power : {f.min_exponent(), f.min_quantum(), -f.mantissa_bits()})
+      row.insert(row.end(), {std::ldexp(1.0, power), power_of_two(power)});
+    row.insert(row.end(),
+               {f.has_infinity(), f.has_negative_zero(), nan_codes(f), joined(std::span(named.names).subspan(1))});
+  }
+  return table;
 }
 
 constexpr const char* kP3109Examples[] = {"Binary8p4se", "Binary8p3se", "Binary6p3sf", "Binary4p2sf", "Binary8p1uf"};
@@ -151,10 +169,7 @@ void print_p3109_examples(std::ostream& out) {
 }
 
 void print_table(std::ostream& out) {
-  std::vector<std::vector<std::string>> rows = {{"format", "bits", "e", "p", "bias", "max", "min normal",
-                                                 "min subnormal", "epsilon", "inf", "-0", "NaN codes", "also called"}};
-  for (const NamedFormat& named : named_formats()) rows.push_back(table_row(named));
-  out << in_columns(rows, {1, 2, 3, 4, 5, 6, 7, 8});
+  out << results::text(format_table());
   out << "\ne: exponent bits; p: precision in bits, the hidden one included; epsilon: from 1 to the next number.\n"
          "e<E>p<P> names any other IEEE-like format, 2 to 8 exponent bits E and a precision P of 2 to 24: e5p11 is "
          "fp16.\n"
@@ -173,11 +188,23 @@ void print_table(std::ostream& out) {
 
 Verb add_formats(const cli::App& program) {
   cli::App app = program.add_subcommand("formats", "The formats, their names and limits");
-  const auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "print one JSON document");
-  app.footer("Example:\n  softamp formats --json");
-  return {app, [json] {
-            if (*json) {
+  struct Options {
+    bool json = false;
+    TableOptions files;
+  };
+  const auto o = std::make_shared<Options>();
+  o->files.add(app, "a format of numbers");
+  app.add_flag("--json", o->json, "print one JSON document");
+  app.footer(
+      "Examples:\n"
+      "  softamp formats --json\n"
+      "  softamp formats --latex formats.tex");
+  return {app, [o] {
+            files::RunFiles run;
+            o->files.list(run, o->json);
+            run.check();
+            TableFiles files(o->files);
+            if (o->json) {
               Json document;
               document["verb"] = "formats";
               for (const NamedFormat& named : named_formats()) document["formats"].push_back(format_json(named));
@@ -187,8 +214,9 @@ Verb add_formats(const cli::App& program) {
               for (const char* name : kP3109Examples) document["p3109_examples"].push_back(p3109_example_json(name));
               print_json(document);
             } else {
-              print_table(std::cout);
+              print_table(o->files.take_standard_output() ? std::cerr : std::cout);
             }
+            files.write(format_table());
             return static_cast<int>(kSuccess);
           }};
 }

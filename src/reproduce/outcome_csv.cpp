@@ -1,24 +1,29 @@
 #include "src/reproduce/outcome_csv.h"
 
-#include "src/text/csv_cell.h"
+#include "src/results/csv.h"
 
 namespace softamp::reproduce {
 namespace {
 
-std::string cell_csv(const Json& cell) {
+results::Cell cell_of(const Json& cell) {
   if (cell.is_null()) return {};
-  return csv_cell(cell.is_string() ? cell.get<std::string>() : cell.dump());
+  if (cell.is_boolean()) return cell.get<bool>();
+  if (cell.is_number_unsigned()) return cell.get<uint64_t>();
+  if (cell.is_number_integer()) return cell.get<int64_t>();
+  if (cell.is_number()) return cell.get<double>();
+  return cell.get<std::string>();
 }
 
 }  // namespace
 
 std::string table_csv(const Table& table) {
-  std::string text;
-  for (size_t c = 0; c < table.columns.size(); ++c) text += (c ? "," : "") + csv_cell(table.columns[c]);
-  text += "\r\n";
-  for (const auto& row : table.rows) {
-    for (size_t c = 0; c < row.size(); ++c) text += (c ? "," : "") + cell_csv(row[c]);
-    text += "\r\n";
+  std::vector<results::Column> columns;
+  for (const std::string& name : table.columns) columns.push_back({name});
+  std::string text = results::csv_head(columns);
+  for (const std::vector<Json>& row : table.rows) {
+    results::Row cells;
+    for (const Json& cell : row) cells.push_back(cell_of(cell));
+    text += results::csv_line(columns, cells);
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// A table of an experiment as comma-separated values (RFC 4180).
+// A table of an experiment as comma-separated values (results/csv.h).
 #pragma once
 
 #include <string>
@@ -7,7 +7,6 @@
 
 namespace softamp::reproduce {
 
-/// The columns' names, then the rows; lines end with CR LF; numbers as in JSON; a missing value is an empty cell.
 std::string table_csv(const Table& table);
 
 }  // namespace softamp::reproduce

@@ -82,6 +82,7 @@ inline const std::vector<Room>& rooms() {
         library("kernel", {"numerics", "numerics/block"}),
         library("names", {"numerics", "numerics/block", "text"}),
         library("numbers", {"numerics", "text", "machine"}),
+        library("results", {"numerics", "text", "numbers"}),
         library("chips", {"numerics", "text", "names", "numbers"}),
         library("inspection", {"numerics", "names", "numbers"}),
         library("tensor", {"numerics", "numerics/block", "text", "names", "numbers"}),
@@ -93,7 +94,8 @@ inline const std::vector<Room>& rooms() {
         library("graph", {"numerics", "numerics/block", "text", "files", "machine", "kernel", "names", "numbers",
                           "tensor", "data", "findings"}),
         library("engine", {"numerics", "text", "machine", "kernel", "names", "tensor", "findings", "graph"}),
-        library("precision", {"numerics", "text", "files", "machine", "names", "numbers", "tensor", "graph"}),
+        library("precision",
+                {"numerics", "text", "files", "machine", "names", "numbers", "results", "tensor", "graph"}),
         library("train", {"numerics", "text", "files", "machine", "kernel", "names", "numbers", "chips", "tensor",
                           "data", "findings", "pictures", "graph", "engine", "precision"}),
     };
@@ -107,8 +109,8 @@ inline const std::vector<Room>& rooms() {
     all.push_back({"exchange", {"src/exchange/"}, {"machine", "train"}});
     all.push_back({"reproduce",
                    {"src/reproduce/"},
-                   {"numerics", "text", "files", "kernel", "names", "numbers", "chips", "tensor", "data", "findings",
-                    "pictures", "sums", "graph", "train"}});
+                   {"numerics", "text", "files", "kernel", "names", "numbers", "results", "chips", "tensor", "data",
+                    "findings", "pictures", "sums", "graph", "train"}});
     add_engine(all, "emu");
     add_engine(all, "cuda");
     all.push_back({"backend",
@@ -120,7 +122,7 @@ inline const std::vector<Room>& rooms() {
         "graph",    "precision",      "train", "train/keras", "train/mindspore", "train/graphcore"};
     all.push_back({"softamp.h", {kPublic + "softamp.h"}, shown, true});
     std::vector<std::string> users = shown;
-    users.insert(users.end(), {"text", "inspection", "arithmetic", "reproduce", "backend"});
+    users.insert(users.end(), {"text", "results", "inspection", "arithmetic", "reproduce", "backend"});
     all.push_back({"python", {"src/python/"}, users});
     users.push_back("exchange");
     std::erase_if(users, [](const std::string& name) { return name.starts_with("train/"); });

@@ -52,8 +52,8 @@ TEST(PrecisionReport, NoNameBreaksARendering) {
   const auto lines = parse_csv(r.csv());
   ASSERT_EQ(lines.size(), 7u);
   EXPECT_EQ(lines[2][0], "comma, quote\" and\r\nlines");
-  EXPECT_EQ(lines[2][8], "of \"two\", three");
-  EXPECT_EQ(lines[2][9], "7");
+  EXPECT_EQ(lines[2][11], "of \"two\", three");
+  EXPECT_EQ(lines[2][10], "7");
   EXPECT_EQ(lines[3][0], "bad\xff\xc3(utf8)\x01") << "CSV holds the bytes as they are";
   EXPECT_EQ(lines[4][0].size(), 100000u);
   EXPECT_EQ(lines[6][0], "bare");
@@ -106,9 +106,7 @@ PrecisionReport fixed_port_report(bool with_cast) {
 
 TEST(PrecisionReport, CastsAreCountedOnceAndAtPortsOfFixedType) {
   const auto lines = parse_csv(fixed_port_report(false).csv());
-  const auto casts = [&](size_t l) {
-    return lines[l][0] + " " + lines[l][4] + " " + lines[l][10] + " " + lines[l][11];
-  };
+  const auto casts = [&](size_t l) { return lines[l][0] + " " + lines[l][4] + " " + lines[l][8] + " " + lines[l][9]; };
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(casts(1), "x T 0 1");
   EXPECT_EQ(casts(2), "y T 1 1") << "both inputs read the one cast";

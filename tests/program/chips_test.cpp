@@ -35,7 +35,7 @@ TEST(ChipsVerb, TheTableHasALineForEachConversion) {
     conversions += chip["conversions"].size();
   }
   EXPECT_EQ(document["chips"].size(), 12u);
-  EXPECT_EQ(parse_csv(run_softamp("chips --csv").out).size(), conversions + 1);
+  EXPECT_EQ(parse_csv(run_softamp("chips --csv /dev/stdout").out).size(), conversions + 1);
   std::istringstream lines(outcome.out);
   for (std::string line; std::getline(lines, line);) EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
 }
@@ -52,7 +52,7 @@ TEST(ChipsVerb, TensorCoresWithTheirEvidence) {
     EXPECT_NE(outcome.out.find("\n" + name + "  "), std::string::npos) << name;
     instructions += core["instructions"].size();
   }
-  EXPECT_EQ(parse_csv(run_softamp("chips --tensor-cores --csv").out).size(), instructions + 1);
+  EXPECT_EQ(parse_csv(run_softamp("chips --tensor-cores --csv /dev/stdout").out).size(), instructions + 1);
   const json& mma = cores[6];
   EXPECT_EQ(mma["accumulator"], "tensorcore_hopper_mma");
   EXPECT_EQ(mma["confirmed"], "H100, H200");
@@ -111,8 +111,8 @@ TEST(ChipsVerb, WhatIsNotComparedIsNamed) {
       << text.out;
   EXPECT_NE(text.out.find("\none word per value, in any lane: amd_cdna4\n"), std::string::npos);
   EXPECT_NE(text.out.find("\nnot compared, no rounding to fp16: amd_cdna3\n"), std::string::npos);
-  const Outcome csv = run_softamp("chips ipu amd_cdna3 --input 1 --csv");
-  EXPECT_EQ(csv.err, "not compared, no rounding to fp16: amd_cdna3\n");
+  const Outcome csv = run_softamp("chips ipu amd_cdna3 --input 1 --csv /dev/stdout");
+  EXPECT_TRUE(csv.err.ends_with("\nnot compared, no rounding to fp16: amd_cdna3\n")) << csv.err;
   EXPECT_EQ(parse_csv(csv.out)[0].size(), 5u);
 }
 
@@ -147,7 +147,7 @@ TEST(ChipsVerb, TwoChipsThatReadOtherBytes) {
   EXPECT_EQ(c["chips"][0]["random"], 0x80);
   EXPECT_EQ(c["chips"][1]["random"], 0x80);  // byte 0, reversed
   EXPECT_EQ(c["inputs"].size(), 16u);
-  const auto csv = parse_csv(run_softamp("chips nvidia_sm100 --compare --format bf16 --csv").out);
+  const auto csv = parse_csv(run_softamp("chips nvidia_sm100 --compare --format bf16 --csv /dev/stdout").out);
   EXPECT_EQ(csv.size(), 18u);
   EXPECT_EQ(csv[0].size(), 5u);
   const Outcome text = run_softamp("chips --compare");
@@ -180,7 +180,10 @@ TEST(ChipsVerb, BadWordsAreNamed) {
             0u);
   EXPECT_EQ(run_softamp("chips --bits 5").code, 0);
   EXPECT_EQ(error_of("chips ipu exact ipu"), "softamp chips: NAME: 'ipu' twice: expected each chip once\n");
-  EXPECT_EQ(error_of("chips --csv --json"), "softamp chips: --csv: expected no --json beside it\n");
+  EXPECT_EQ(error_of("chips --csv /dev/stdout --json"),
+            "softamp chips: --csv: '/dev/stdout' takes the document of --json; expected another file\n");
+  EXPECT_EQ(error_of("chips --compare --format fp16 --format bf16 --latex a.tex"),
+            "softamp chips: --latex: expected one --format\n");
 }
 
 // ---- softamp round --chip

@@ -77,7 +77,7 @@ TEST(OutcomeJson, OfNumbersThatAreNoneIsTheSameWhenItComesBack) {
   const Result read = result_from_json(Json::parse(json_text(result_json(ran))));
   EXPECT_EQ(result_text(read), result_text(ran));
   EXPECT_EQ(table_csv(read.outcome.tables[0]), table_csv(ran.outcome.tables[0]));
-  EXPECT_EQ(table_csv(ran.outcome.tables[0]).substr(32), "a,1,nan,true\r\nb,2,inf,true\r\nc,3,0.5,true\r\n");
+  EXPECT_EQ(table_csv(ran.outcome.tables[0]).substr(31), "a,1,nan,true\nb,2,inf,true\nc,3,0.5,true\n");
   EXPECT_TRUE(number_column(read.outcome.tables[0], 2));
   EXPECT_EQ(setting_text(read.outcome.settings["limits"]), "-inf, 1.5");
 }
@@ -207,10 +207,10 @@ TEST(OutcomeText, DurationsArePlain) {
 
 TEST(OutcomeCsv, IsQuotedAsTheStandardSays) {
   EXPECT_EQ(table_csv(fake_outcome(0).tables[0]),
-            "format,n,\"sum, \"\"exact\"\"\",ours\r\n"
-            "fp16,10,0.30000000000000004,true\r\n"
-            "\"b|f,16\",20000,,false\r\n"
-            "\"say \"\"x\"\"\nnow\",3,1e-300,\r\n");
+            "format,n,\"sum, \"\"exact\"\"\",ours\n"
+            "fp16,10,0.30000000000000004,true\n"
+            "\"b|f,16\",20000,,false\n"
+            "\"say \"\"x\"\"\nnow\",3,1e-300,\n");
 }
 
 TEST(Kept, IsReadBackForTheSameRequestOnly) {

@@ -32,9 +32,11 @@ struct PrecisionReport {
   /// A line per unit, and one for each output port of a fixed type that gets a cast (attribute ""): name, op,
   /// attribute, list, dtype before and after, reason, casts in and out; columns aligned.
   std::string table() const;
-  /// RFC 4180 (lines end in CR LF), with a header line:
-  /// node,op,device,layer,attribute,list,before,after,reason,group,casts_in,casts_out.
+  /// RFC 4180, but lines end in LF, with a header line:
+  /// node,op,device,layer,attribute,list,before,after,casts_in,casts_out,group,reason.
   std::string csv() const;
+  /// The table for LaTeX, with the rules of the package booktabs.
+  std::string latex() const;
   /// {"mechanism":...,"low":...,"nodes":n,...,"messages":[...],"notes":[...],"units":[{...}],"casts":[{...}]}; "groups"
   /// is null where the mechanism has none.
   std::string json() const;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "src/program/table_files.h"
 #include "src/text/joined.h"
 
 namespace softamp::program {
@@ -22,7 +23,8 @@ struct ChipsOptions {
   uint32_t word = kDefaultWord;
   int lane = 0;
   int bits = 0;
-  bool compare = false, tensor_cores = false, json = false, csv = false;
+  bool compare = false, tensor_cores = false, json = false;
+  TableOptions files;
 };
 
 std::vector<Chip> chosen(const ChipsOptions& o) {
@@ -70,7 +72,6 @@ std::vector<FloatFormat> compared_formats(const ChipsOptions& o, const std::vect
 
 /// Refuses options that have no effect, and options that contradict each other.
 void check_options(const ChipsOptions& o, const cli::App& app, const std::vector<Chip>& chips) {
-  if (o.json && o.csv) throw UsageError("--csv: expected no --json beside it");
   if (o.tensor_cores)
     for (const char* option : {"NAME", "--compare", "--input", "--word", "--lane", "--format", "--bits"})
       if (app.option(option).count() > 0)
@@ -113,37 +114,47 @@ void check_lane(const ChipComparison& c) {
                      " (" + single + "): expected 0");
 }
 
-int compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm form) {
+/// The table of a comparison has one format.
+void write_comparison(TableFiles& files, const ChipComparison& c) {
+  if (!left_out(c).empty())
+    std::cerr << "not compared, no rounding to " << format_name(c.format) << ": " << left_out(c) << '\n';
+  files.write(comparison_table(c));
+}
+
+void compare(const ChipsOptions& o, const std::vector<Chip>& chips, ChipsForm form, std::ostream& out) {
   std::vector<ChipInput> given;
   for (const std::string& text : o.inputs) given.push_back(input_from(text));
   std::vector<ChipComparison> comparisons;
   for (const FloatFormat& f : compared_formats(o, chips))
     comparisons.push_back({chips, f, given.empty() ? telling_inputs(f) : given, o.word, o.lane, o.bits});
-  if (form == ChipsForm::kCsv && comparisons.size() > 1) {
-    if (!o.formats.empty()) throw UsageError("--csv: expected one --format");
-    comparisons.resize(1);
-  }
+  if (o.files.any() && o.formats.size() > 1)
+    throw UsageError(std::string(o.files.csv.empty() ? "--latex" : "--csv") + ": expected one --format");
   for (const ChipComparison& c : comparisons) check_lane(c);
-  if (form == ChipsForm::kCsv && !left_out(comparisons[0]).empty())
-    std::cerr << "not compared, no rounding to " << format_name(comparisons[0].format) << ": "
-              << left_out(comparisons[0]) << '\n';
-  print_chip_comparison(comparisons, form, std::cout);
-  return kSuccess;
+  TableFiles files(o.files);
+  print_chip_comparison(comparisons, form, out);
+  if (o.files.any()) write_comparison(files, comparisons[0]);
 }
 
 int run_chips(const ChipsOptions& o, const cli::App& app) {
-  const ChipsForm form = o.json ? ChipsForm::kJson : o.csv ? ChipsForm::kCsv : ChipsForm::kText;
+  const ChipsForm form = o.json ? ChipsForm::kJson : ChipsForm::kText;
   const std::vector<Chip> chips = chosen(o);
   check_options(o, app, chips);
-  if (o.compare || !o.inputs.empty()) return compare(o, chips, form);
-  if (o.tensor_cores) {
-    print_tensor_cores(form, std::cout);
+  files::RunFiles run;
+  o.files.list(run, o.json);
+  run.check();
+  std::ostream& out = o.files.take_standard_output() ? std::cerr : std::cout;
+  if (o.compare || !o.inputs.empty()) {
+    compare(o, chips, form, out);
     return kSuccess;
   }
-  if (o.names.size() == 1)
-    print_chip(chips[0], o.bits, form, std::cout);
+  TableFiles files(o.files);
+  if (o.tensor_cores)
+    print_tensor_cores(form, out);
+  else if (o.names.size() == 1)
+    print_chip(chips[0], o.bits, form, out);
   else
-    print_chip_table(chips, o.bits, o.names.empty(), form, std::cout);
+    print_chip_table(chips, o.bits, o.names.empty(), form, out);
+  files.write(o.tensor_cores ? tensor_core_table() : chip_table(chips, o.bits));
   return kSuccess;
 }
 
@@ -181,14 +192,14 @@ Verb add_chips(const cli::App& program) {
       .allow_extra_args(false);
   add_whole(app, "--bits", o->bits, 1, 32, "random bits of the p3109 presets, whose number is free [=8]");
   app.add_flag("--json", o->json, "print one JSON document");
-  app.add_flag("--csv", o->csv, "print comma-separated values; of a comparison, of one format [=fp16]");
+  o->files.add(app, "a conversion; of a comparison an input, of one format (fp16)");
   offer(app, "NAME", names_of_all<Chip>);
   offer(app, "--format", names_of_compute_formats);
   app.footer(
       "Examples:\n"
       "  softamp chips\n"
       "  softamp chips intel_xe\n"
-      "  softamp chips --tensor-cores\n"
+      "  softamp chips --tensor-cores --latex cores.tex\n"
       "  softamp chips --compare --word 0x1fff1fff\n"
       "  softamp chips nvidia_sm100 nvidia_sm103 --compare --format e4m3 --lane 1\n"
       "  softamp chips --input 0.1 --input -65519.9 --format fp16\n"

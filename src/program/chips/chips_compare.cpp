@@ -1,6 +1,6 @@
 // Each chip's result for the same inputs and the same random word.
 #include "src/program/chips/chips_report.h"
-#include "src/text/columns.h"
+#include "src/results/text.h"
 
 #include "softamp/numbers/number_text.h"
 #include "softamp/numerics/convert.h"
@@ -61,24 +61,28 @@ std::string random_text(const Contender& c) {
   return std::to_string(c.random) + "/2^" + std::to_string(c.rounding.special.random_bits);
 }
 
-std::vector<std::vector<std::string>> lines_of(const ChipComparison& c, bool marks) {
-  std::vector<std::string> head = {"input", "fp32 code", "why", "nearest"}, numbers = {"R", "", "", ""};
+/// marks: where the result lies further from zero than the truncated one.
+results::Table table_of(const ChipComparison& c, bool marks) {
   const std::vector<Contender> all = contenders(c);
+  results::Table table{.title = "to " + format_name(c.format) + ", random word " + code_text(kFp32, c.word) +
+                                ", value " + std::to_string(c.lane) + " of the packed result",
+                       .columns = {{"input"}, {"fp32_code", "fp32 code"}, {"why"}, {"nearest"}}};
+  results::Row numbers = {"R", "", "", ""};
   for (const Contender& one : all) {
-    head.push_back(name_of(one.chip));
-    numbers.push_back(random_text(one));
+    table.columns.push_back({name_of(one.chip)});
+    numbers.emplace_back(random_text(one));
   }
-  std::vector<std::vector<std::string>> lines = {head, numbers};
+  table.rows.push_back(numbers);
   for (const ChipInput& input : c.inputs) {
-    std::vector<std::string> line = {shortest_decimal(kFp32, input.code), bare(code_text(kFp32, input.code)), input.why,
-                                     bare(code_text(c.format, nearest(c.format, input.code)))};
+    results::Row row = {shortest_decimal(kFp32, input.code), bare(code_text(kFp32, input.code)), input.why,
+                        bare(code_text(c.format, nearest(c.format, input.code)))};
     for (const Contender& one : all) {
       const ChipResult r = one.result(input.code);
-      line.push_back(bare(code_text(c.format, r.code)) + (marks && r.away ? " +" : ""));
+      row.emplace_back(bare(code_text(c.format, r.code)) + (marks && r.away ? " +" : ""));
     }
-    lines.push_back(line);
+    table.rows.push_back(std::move(row));
   }
-  return lines;
+  return table;
 }
 
 Json comparison_json(const ChipComparison& c) {
@@ -139,6 +143,8 @@ std::vector<ChipInput> telling_inputs(const FloatFormat& f) {
           {0xFFC00000, "negative NaN"}};
 }
 
+results::Table comparison_table(const ChipComparison& comparison) { return table_of(comparison, false); }
+
 std::string left_out(const ChipComparison& comparison) {
   std::string text;
   for (const Chip chip : comparison.chips)
@@ -154,12 +160,10 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
     for (const ChipComparison& c : comparisons) document["comparisons"].push_back(comparison_json(c));
     return print_json(document);
   }
-  if (form == ChipsForm::kCsv) return print_csv(lines_of(comparisons.at(0), false), out);
   for (const ChipComparison& c : comparisons) {
-    out << "to " << format_name(c.format) << ", random word " << code_text(kFp32, c.word) << ", value " << c.lane
-        << " of the packed result; codes in hexadecimal, + where the result lies further from zero than the truncated "
-           "value\n";
-    out << in_columns(lines_of(c, true));
+    const results::Table table = table_of(c, true);
+    out << table.title << "; codes in hexadecimal, + where the result lies further from zero than the truncated value\n"
+        << results::text(table);
     std::string single;
     for (const Contender& one : contenders(c)) {
       if (one.rounding.from != kFp32)

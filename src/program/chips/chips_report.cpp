@@ -6,23 +6,33 @@
 
 #include <ostream>
 
+#include "src/results/text.h"
 #include "src/text/columns.h"
-#include "src/text/csv_cell.h"
 
 namespace softamp::program {
 namespace {
 
-using Lines = std::vector<std::vector<std::string>>;
+const std::vector<results::Column> kColumns = {{"chip"},
+                                               {"to"},
+                                               {"from"},
+                                               {"bits"},
+                                               {"random_slice", "R is"},
+                                               {"variant", "decides"},
+                                               {"alignment", "R lies on"},
+                                               {"subnormals", "subnormal"},
+                                               {"overflow", "too large"},
+                                               {"infinity", "inf gives"},
+                                               {"nan"},
+                                               {"minus_zero", "-0"},
+                                               {"bias", "mean bias"},
+                                               {"bias_subnormal", "bias, subnormal"},
+                                               {"evidence"}};
 
-const std::vector<std::string> kHead = {
-    "chip",      "to",        "from", "bits", "R is",      "decides",         "R lies on", "subnormal",
-    "too large", "inf gives", "nan",  "-0",   "mean bias", "bias, subnormal", "evidence"};
-
-std::vector<std::string> cells(const ChipRow& r) {
+results::Row cells(const ChipRow& r) {
   return {name_of(r.chip),
           format_name(r.to),
           format_name(r.from),
-          std::to_string(r.bits),
+          r.bits,
           r.slice,
           r.variant,
           r.alignment,
@@ -77,24 +87,16 @@ Json facts_json(const ChipFacts& f, int bits) {
   return json;
 }
 
-Lines table(const std::vector<Chip>& chips, int bits) {
-  Lines lines = {kHead};
-  for (const Chip chip : chips)
-    for (const ChipRow& row : chip_rows(chip, bits)) lines.push_back(cells(row));
-  return lines;
-}
-
 }  // namespace
 
-void print_csv(const Lines& lines, std::ostream& out) {
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) out << (i == 0 ? "" : ",") << csv_cell(line[i]);
-    out << "\r\n";
-  }
+results::Table chip_table(const std::vector<Chip>& chips, int bits) {
+  results::Table table{.title = "chips that round stochastically", .columns = kColumns};
+  for (const Chip chip : chips)
+    for (const ChipRow& row : chip_rows(chip, bits)) table.rows.push_back(cells(row));
+  return table;
 }
 
 void print_chip_table(const std::vector<Chip>& chips, int bits, bool tensor_cores, ChipsForm form, std::ostream& out) {
-  if (form == ChipsForm::kCsv) return print_csv(table(chips, bits), out);
   if (form == ChipsForm::kJson) {
     Json document;
     document["verb"] = "chips";
@@ -103,7 +105,7 @@ void print_chip_table(const std::vector<Chip>& chips, int bits, bool tensor_core
     if (tensor_cores) document["tensor_cores"] = tensor_cores_json();
     return print_json(document);
   }
-  out << in_columns(table(chips, bits));
+  out << results::text(chip_table(chips, bits));
   out << "\n"
          "bits: r, the number of random bits of one value; they make the number R. R is: the bits of the random word "
          "that R takes, i\n"
@@ -126,13 +128,13 @@ void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out) {
   if (form != ChipsForm::kText) return print_chip_table({chip}, bits, false, form, out);
   const ChipFacts& f = chip_facts(chip);
   out << f.name << ": " << f.title << "\ninstruction  " << f.instruction << "\n\n";
-  Lines lines = table({chip}, bits);
-  for (auto& line : lines) line.erase(line.begin());
-  out << in_columns(lines);
+  results::Table table = chip_table({chip}, bits);
+  table.columns[0].shown = results::Shown::kToPrograms;
+  out << results::text(table);
   out << '\n';
   for (const std::string& note : f.notes) out << "- " << note << '\n';
   out << "\nevidence\n";
-  Lines evidence;
+  std::vector<std::vector<std::string>> evidence;
   for (const ChipEvidence& e : f.evidence) evidence.push_back({"  " + name_of(e.kind), e.what, "[" + e.source + "]"});
   out << in_columns(evidence);
 }

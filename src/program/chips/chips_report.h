@@ -4,6 +4,7 @@
 #include "src/program/options.h"
 
 #include "softamp/chips/chip_table.h"
+#include "src/results/table.h"
 
 #include <iosfwd>
 #include <string>
@@ -35,9 +36,14 @@ struct ChipComparison {
 std::string left_out(const ChipComparison& comparison);
 
 /// The form of an answer.
-enum class ChipsForm { kText, kJson, kCsv };
+enum class ChipsForm { kText, kJson };
 
-/// tensor_cores: those below the table, but not as CSV, which holds one table.
+results::Table chip_table(const std::vector<Chip>& chips, int bits);
+/// Codes in hexadecimal.
+results::Table comparison_table(const ChipComparison& comparison);
+results::Table tensor_core_table();
+
+/// tensor_cores: those below the table.
 void print_chip_table(const std::vector<Chip>& chips, int bits, bool tensor_cores, ChipsForm form, std::ostream& out);
 void print_chip(Chip chip, int bits, ChipsForm form, std::ostream& out);
 void print_chip_comparison(const std::vector<ChipComparison>& comparisons, ChipsForm form, std::ostream& out);
@@ -45,8 +51,5 @@ void print_chip_comparison(const std::vector<ChipComparison>& comparisons, Chips
 /// The models of tensor cores, with their evidence.
 void print_tensor_cores(ChipsForm form, std::ostream& out);
 Json tensor_cores_json();
-
-/// Lines of cells, the first being the head, as CSV (RFC 4180).
-void print_csv(const std::vector<std::vector<std::string>>& lines, std::ostream& out);
 
 }  // namespace softamp::program

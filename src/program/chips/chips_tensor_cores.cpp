@@ -5,6 +5,7 @@
 #include "softamp/chips/tensor_core_table.h"
 #include "softamp/numbers/number_text.h"
 #include "src/program/chips/chips_report.h"
+#include "src/results/text.h"
 #include "src/text/columns.h"
 
 namespace softamp::program {
@@ -23,18 +24,6 @@ std::string order_text(const TensorCore& t) {
   return t.order == TensorCoreOrder::kPairs ? "two groups, C last" : "C first";
 }
 
-std::vector<std::vector<std::string>> core_table() {
-  std::vector<std::vector<std::string>> lines = {{"accumulator", "operands", "to", "F", "group", "order", "sum becomes",
-                                                  "instruction", "evidence", "results", "of", "rests on"}};
-  for (const TensorCoreParts& parts : tensor_core_parts())
-    for (const TensorCoreRow& r : tensor_core_rows(parts.accumulator))
-      lines.push_back({name_of(r.accumulator), format_name(r.operand), r.halves ? "fp16" : "fp32",
-                       std::to_string(r.model.fraction_bits), std::to_string(r.model.group), order_text(r.model),
-                       sum_text(r), r.instruction, name_of(r.evidence),
-                       r.results == 0 ? "-" : std::to_string(r.results), r.gpus, r.why});
-  return lines;
-}
-
 std::vector<std::vector<std::string>> core_parts() {
   std::vector<std::vector<std::string>> lines = {{"accumulator", "results of", "taken to be alike"}};
   for (const TensorCoreParts& p : tensor_core_parts()) lines.push_back({name_of(p.accumulator), p.confirmed, p.others});
@@ -42,6 +31,29 @@ std::vector<std::vector<std::string>> core_parts() {
 }
 
 }  // namespace
+
+results::Table tensor_core_table() {
+  results::Table table{.title = "tensor cores: how their products are summed",
+                       .columns = {{"accumulator"},
+                                   {"operands"},
+                                   {"accumulator_format", "to"},
+                                   {"fraction_bits", "F"},
+                                   {"group"},
+                                   {"order"},
+                                   {"sum_becomes", "sum becomes"},
+                                   {"instruction"},
+                                   {"evidence"},
+                                   {"equal_results", "results"},
+                                   {"results_of", "of"},
+                                   {"rests_on", "rests on"}}};
+  for (const TensorCoreParts& parts : tensor_core_parts())
+    for (const TensorCoreRow& r : tensor_core_rows(parts.accumulator))
+      table.rows.push_back({name_of(r.accumulator), format_name(r.operand), r.halves ? "fp16" : "fp32",
+                            r.model.fraction_bits, r.model.group, order_text(r.model), sum_text(r), r.instruction,
+                            name_of(r.evidence), r.results == 0 ? results::Cell() : results::Cell(r.results), r.gpus,
+                            r.why});
+  return table;
+}
 
 Json tensor_cores_json() {
   Json all = Json::array();
@@ -72,14 +84,13 @@ Json tensor_cores_json() {
 }
 
 void print_tensor_cores(ChipsForm form, std::ostream& out) {
-  if (form == ChipsForm::kCsv) return print_csv(core_table(), out);
   if (form == ChipsForm::kJson) {
     Json document;
     document["verb"] = "chips";
     document["tensor_cores"] = tensor_cores_json();
     return print_json(document);
   }
-  out << in_columns(core_table());
+  out << results::text(tensor_core_table());
   out << '\n';
   out << in_columns(core_parts());
   out << "\n"

@@ -32,8 +32,8 @@ std::vector<NodeEvaluation> evaluate(const RunnableGraph& before, const Runnable
 
 /// The first `top` lines, columns aligned, and what they mean.
 std::string evaluation_table(const std::vector<NodeEvaluation>& rows, size_t top);
-/// RFC 4180, all lines, with a header.
 std::string evaluation_csv(const std::vector<NodeEvaluation>& rows);
+std::string evaluation_latex(const std::vector<NodeEvaluation>& rows, size_t top);
 /// {"nodes":[{...}]}, all of them; null for an error that is infinite.
 std::string evaluation_json(const std::vector<NodeEvaluation>& rows);
 

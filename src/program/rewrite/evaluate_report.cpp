@@ -6,35 +6,37 @@
 #include "src/numbers/decimal_text.h"
 #include "src/program/options.h"
 #include "src/program/rewrite/evaluate.h"
-#include "src/text/columns.h"
-#include "src/text/csv_cell.h"
+#include "src/results/csv.h"
+#include "src/results/latex.h"
+#include "src/results/text.h"
 
 namespace softamp::program {
 namespace {
 
-const std::vector<std::string> kHeader = {"node",     "op",         "dtype",     "own",           "own mean",
-                                          "error",    "error mean", "binary64",  "binary64 mean", "flags",
-                                          "elements", "subnormals", "saturated", "nonfinite"};
+constexpr int kDigits = 3;
 
-std::vector<std::string> cells_of(const NodeEvaluation& row, int digits) {
-  const auto number = [&](double v) { return digits ? significant_digits(v, digits) : round_trip_text(v); };
-  std::vector<std::string> cells = {row.node, row.op, row.dtype};
-  for (const Distance* d : {&row.own, &row.before, &row.binary64}) {
-    cells.push_back(number(d->largest));
-    cells.push_back(number(d->mean()));
+results::Table evaluation(const std::vector<NodeEvaluation>& rows, size_t count) {
+  results::Table table{.title = "errors of the nodes of the rewritten graph", .columns = {{"node"}, {"op"}, {"dtype"}}};
+  for (const char* key : {"own", "own_mean", "error", "error_mean", "binary64", "binary64_mean"}) {
+    std::string head = key;
+    std::replace(head.begin(), head.end(), '_', ' ');
+    table.columns.push_back({.key = key, .head = head, .digits = kDigits});
   }
-  cells.push_back(row.flags ? flag_names(row.flags) : "");
-  for (const int64_t count : {row.elements, row.subnormals, row.saturated, row.nonfinite})
-    cells.push_back(std::to_string(count));
-  return cells;
+  for (const char* key : {"flags", "elements", "subnormals", "saturated", "nonfinite"}) table.columns.push_back({key});
+  for (size_t r = 0; r < std::min(count, rows.size()); ++r) {
+    const NodeEvaluation& node = rows[r];
+    results::Row& row = table.rows.emplace_back(results::Row{node.node, node.op, node.dtype});
+    for (const Distance* d : {&node.own, &node.before, &node.binary64}) row.insert(row.end(), {d->largest, d->mean()});
+    row.insert(row.end(), {node.flags ? flag_names(node.flags) : "", node.elements, node.subnormals, node.saturated,
+                           node.nonfinite});
+  }
+  return table;
 }
 
 }  // namespace
 
 std::string evaluation_table(const std::vector<NodeEvaluation>& rows, size_t top) {
-  std::vector<std::vector<std::string>> lines = {kHeader};
-  for (size_t r = 0; r < std::min(top, rows.size()); ++r) lines.push_back(cells_of(rows[r], 3));
-  std::string text = in_columns(lines);
+  std::string text = results::text(evaluation(rows, top));
   if (rows.size() > top)
     text += "and " + std::to_string(rows.size() - top) + " more: --top N, or --report csv or json\n";
   text +=
@@ -44,23 +46,18 @@ std::string evaluation_table(const std::vector<NodeEvaluation>& rows, size_t top
       "magnitude of the tensor;\nelements that are not finite there are left out.\n";
   if (rows[0].own.largest > 0)
     text += "most by itself: '" + rows[0].node + "' (" + rows[0].op + ", " + rows[0].dtype + "), " +
-            significant_digits(rows[0].own.largest, 3) + '\n';
+            significant_digits(rows[0].own.largest, kDigits) + '\n';
   else
     text += "no node adds an error by itself\n";
   return text;
 }
 
 std::string evaluation_csv(const std::vector<NodeEvaluation>& rows) {
-  std::string text;
-  const auto add = [&](const std::vector<std::string>& cells) {
-    for (size_t c = 0; c < cells.size(); ++c) text += (c ? "," : "") + csv_cell(cells[c]);
-    text += "\r\n";
-  };
-  std::vector<std::string> header = kHeader;
-  for (std::string& name : header) std::replace(name.begin(), name.end(), ' ', '_');
-  add(header);
-  for (const NodeEvaluation& row : rows) add(cells_of(row, 0));
-  return text;
+  return results::csv(evaluation(rows, rows.size()));
+}
+
+std::string evaluation_latex(const std::vector<NodeEvaluation>& rows, size_t top) {
+  return results::latex(evaluation(rows, top));
 }
 
 std::string evaluation_json(const std::vector<NodeEvaluation>& rows) {

@@ -64,6 +64,7 @@ ReportForm report_form(const RewriteVerbOptions& o) {
   if (o.report_file.empty()) return o.out.empty() ? ReportForm::kSummary : ReportForm::kNone;
   const std::string ending = fs::path(o.report_file).extension().string();
   if (ending == ".csv") return ReportForm::kCsv;
+  if (ending == ".tex") return ReportForm::kLatex;
   if (ending == ".json") return ReportForm::kJson;
   if (ending == ".dot" || ending == ".gv") return ReportForm::kDot;
   return ReportForm::kTable;
@@ -75,6 +76,7 @@ std::string rendered(const PrecisionReport& report, ReportForm form) {
     case ReportForm::kSummary: return report.summary();
     case ReportForm::kTable: return report.table();
     case ReportForm::kCsv: return report.csv();
+    case ReportForm::kLatex: return report.latex();
     case ReportForm::kJson: return report.json();
     case ReportForm::kDot: return report.dot();
   }
@@ -85,6 +87,7 @@ constexpr uint64_t kLines = 20;  // of a table of --evaluate
 
 std::string rendered(const std::vector<NodeEvaluation>& rows, ReportForm form, uint64_t top) {
   if (form == ReportForm::kCsv) return evaluation_csv(rows);
+  if (form == ReportForm::kLatex) return evaluation_latex(rows, top);
   if (form == ReportForm::kJson) return evaluation_json(rows);
   return evaluation_table(rows, top);
 }
@@ -248,9 +251,9 @@ void check_runs(const RewriteVerbOptions& o) {
     if (given && !o.advise && !o.evaluates)
       throw UsageError(std::string(option) + ": expected with --advise or --evaluate");
   if (o.evaluates && (o.report == ReportForm::kDot || o.report == ReportForm::kSummary))
-    throw UsageError("--report: --evaluate has its own; expected table, csv or json");
+    throw UsageError("--report: --evaluate has its own; expected table, csv, latex or json");
   if (const ReportForm form = report_form(o); o.top && (form == ReportForm::kCsv || form == ReportForm::kJson))
-    throw UsageError("--top: expected with --report table; csv and json have all nodes");
+    throw UsageError("--top: expected with --report table or latex; csv and json have all nodes");
   if (!o.advise) return;
   if (!o.dtype.empty()) throw UsageError("--dtype: --advise compares recipes, which are of bfloat16; expected none");
   for (const auto& [option, given] : {std::pair{"--out", !o.out.empty()},

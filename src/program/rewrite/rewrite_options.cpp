@@ -26,11 +26,9 @@ double parse_capability(const std::string& text) {
 }
 double parse_tolerance(const std::string& text) { return number_up_to("--tolerance", text, 1, "a number in 0..1"); }
 
-constexpr std::pair<const char*, ReportForm> kReports[] = {{"summary", ReportForm::kSummary},
-                                                           {"table", ReportForm::kTable},
-                                                           {"csv", ReportForm::kCsv},
-                                                           {"json", ReportForm::kJson},
-                                                           {"dot", ReportForm::kDot}};
+constexpr std::pair<const char*, ReportForm> kReports[] = {
+    {"summary", ReportForm::kSummary}, {"table", ReportForm::kTable}, {"csv", ReportForm::kCsv},
+    {"latex", ReportForm::kLatex},     {"json", ReportForm::kJson},   {"dot", ReportForm::kDot}};
 const Words kRegexModes = {"full", "search"};
 
 const Words kKernels = {"float16", "bfloat16", "float32"};

@@ -11,7 +11,7 @@
 
 namespace softamp::program {
 
-enum class ReportForm : uint8_t { kNone, kSummary, kTable, kCsv, kJson, kDot };
+enum class ReportForm : uint8_t { kNone, kSummary, kTable, kCsv, kLatex, kJson, kDot };
 
 struct RewriteVerbOptions {
   std::string graph, out, report_file;

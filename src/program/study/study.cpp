@@ -9,6 +9,7 @@
 #include "src/program/study/study_report.h"
 #include "src/program/study/study_shard.h"
 #include "src/program/study/study_verdict.h"
+#include "src/program/table_files.h"
 
 #include "softamp/machine/interrupt.h"
 #include "src/files/output_file.h"
@@ -30,14 +31,19 @@ namespace softamp::program {
 namespace {
 
 struct StudyOptions {
-  std::string file, data, csv, runs_csv, steps_csv, report, backend, shard;
+  std::string file, data, runs_csv, steps_csv, report, backend, shard;
   std::vector<std::string> grid, cases, set, plots;
   std::vector<std::string> mechanisms;  ///< of --mechanisms; {""}: the default list; empty: not given
   uint64_t seeds = 0;                   ///< 0: the file's, else 3
   StudyRunning running;
+  TableOptions tables;
   bool log = false, json = false, quiet = false, environment = false, list = false, collect = false;
 
   bool only_looks() const { return list || collect; }
+  bool take_standard_output() const {
+    return tables.take_standard_output() || is_standard_output(runs_csv) || is_standard_output(steps_csv) ||
+           is_standard_output(report);
+  }
 };
 
 /// float32, and the usual choice of each system.
@@ -125,9 +131,9 @@ void dump_recipe(const StudyOptions& o, const std::vector<StudyRun>& runs) {
 
 void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
   files::RunFiles files;
-  files.reads("the study that is read", o.file)
-      .writes("--csv", o.csv)
-      .writes("--runs-csv", o.runs_csv)
+  files.reads("the study that is read", o.file);
+  o.tables.list(files, o.json);
+  files.writes("--runs-csv", o.runs_csv)
       .writes("--steps-csv", o.steps_csv)
       .writes("--report", o.report)
       .writes("TF_BF16_DUMP_PATH", dump_path(o));
@@ -147,12 +153,13 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
 /// Options that do not go together.
 void check_together(const StudyOptions& o, const cli::App& app) {
   const bool draws =
-      !o.csv.empty() || !o.runs_csv.empty() || !o.steps_csv.empty() || !o.report.empty() || !o.plots.empty();
-  const std::string file = !o.csv.empty()         ? "--csv"
-                           : !o.runs_csv.empty()  ? "--runs-csv"
-                           : !o.steps_csv.empty() ? "--steps-csv"
-                           : !o.report.empty()    ? "--report"
-                                                  : "--plot";
+      o.tables.any() || !o.runs_csv.empty() || !o.steps_csv.empty() || !o.report.empty() || !o.plots.empty();
+  const std::string file = !o.tables.csv.empty()     ? "--csv"
+                           : !o.tables.latex.empty() ? "--latex"
+                           : !o.runs_csv.empty()     ? "--runs-csv"
+                           : !o.steps_csv.empty()    ? "--steps-csv"
+                           : !o.report.empty()       ? "--report"
+                                                     : "--plot";
   const auto refuse = [](const char* option, const std::string& other, const std::string& expected) {
     throw UsageError(std::string(option) + ": does not go with " + other + "; expected " + expected);
   };
@@ -172,10 +179,10 @@ void check_together(const StudyOptions& o, const cli::App& app) {
 
 /// The files of a study's figures, open from its beginning on, so that it is not in vain.
 struct StudyFiles {
-  std::optional<files::OutputFile> csv, runs_csv, steps_csv, report;
+  TableFiles tables;
+  std::optional<files::OutputFile> runs_csv, steps_csv, report;
 
-  explicit StudyFiles(const StudyOptions& o) {
-    if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
+  explicit StudyFiles(const StudyOptions& o) : tables(o.tables) {
     if (!o.runs_csv.empty()) runs_csv.emplace(o.runs_csv, "--runs-csv");
     if (!o.steps_csv.empty()) steps_csv.emplace(o.steps_csv, "--steps-csv");
     if (!o.report.empty()) report.emplace(o.report, "--report");
@@ -199,14 +206,14 @@ void show(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyR
   if (o.json)
     print_json(study_json(report));
   else
-    print_study(report, std::cout);
+    print_study(report, o.take_standard_output() ? std::cerr : std::cout);
   std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
   const auto write = [](std::optional<files::OutputFile>& file, auto&& text) {
     if (!file) return;
     file->write(text());
     file->commit();
   };
-  write(to.csv, [&] { return study_csv(report); });
+  to.tables.write(study_table(report));
   write(to.runs_csv, [&] { return study_runs_csv(plan, runs, results); });
   write(to.steps_csv, [&] { return study_steps_csv(plan, runs, results); });
   write(to.report, [&] { return study_page(plan, runs, results, report, page_options(o)); });
@@ -309,7 +316,8 @@ int run_verb(const StudyOptions& given, const cli::App& app) {
   StudyOptions o = given;
   if (!speaks) {  // of several processes one prints and writes
     o.quiet = true;
-    o.csv = o.runs_csv = o.steps_csv = o.report = "";
+    o.tables = {};
+    o.runs_csv = o.steps_csv = o.report = "";
     o.plots.clear();
   }
   say_idle_environment("softamp study", o.environment, o.quiet);
@@ -378,7 +386,7 @@ Verb add_study(const cli::App& program) {
   add_backend(app, o->backend, "the settings', else emu");
   repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg or FILE.png; repeatable", "FILE");
   app.add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
-  app.add_option("--csv", o->csv, "write the table as comma-separated values [=none]").type_name("FILE");
+  o->tables.add(app, "a setting");
   app.add_option("--runs-csv", o->runs_csv, "write a line for each run: seed, outcome, first NaN, figures [=none]")
       .type_name("FILE");
   app.add_option("--steps-csv", o->steps_csv, "write a line for each step of each run: its loss [=none]")

@@ -1,6 +1,6 @@
 #include "src/program/study/study_list.h"
 
-#include "src/program/study/text_table.h"
+#include "src/results/text.h"
 #include "src/text/joined.h"
 #include "src/text/read_json.h"
 
@@ -52,18 +52,16 @@ std::string ranges(const std::vector<uint64_t>& rising) {
 
 void print_states(const StudyPlan& plan, const std::vector<StudyRun>& runs, const std::vector<RunState>& states,
                   std::ostream& out) {
-  std::vector<std::string> head = plan.keys();
-  TextTable table(head.size(), 2);
-  head.insert(head.end(), {"seed", "key", "state"});
-  table.add(std::move(head));
+  results::Table table{.columns = {}};
+  for (const std::string& key : plan.keys()) table.columns.push_back({key});
+  table.columns.insert(table.columns.end(), {{.key = "seed", .right = true}, {"key"}, {"state"}});
   std::vector<std::string> values;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (is_first_of_row(runs, i)) values = plan.values(runs[i].setting);
-    std::vector<std::string> cells = values;
-    cells.insert(cells.end(), {std::to_string(runs[i].settings.seed), states[i].key, state_text(states[i])});
-    table.add(std::move(cells));
+    results::Row& row = table.rows.emplace_back(values.begin(), values.end());
+    row.insert(row.end(), {runs[i].settings.seed, states[i].key, state_text(states[i])});
   }
-  table.print(out);
+  out << results::text(table);
   const Counts counts = counts_of(states);
   out << '\n'
       << runs.size() << (runs.size() == 1 ? " run: " : " runs: ") << counts.done << " done, " << counts.claimed

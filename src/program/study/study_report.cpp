@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -18,8 +19,8 @@
 
 #include "src/numbers/decimal_text.h"
 #include "src/program/study/study_verdict.h"
-#include "src/program/study/text_table.h"
-#include "src/text/csv_cell.h"
+#include "src/results/json.h"
+#include "src/results/text.h"
 #include "src/text/read_json.h"
 #include "src/train/settings/used_settings.h"
 
@@ -29,8 +30,6 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kPlotPoints = 50;
 constexpr const char* kNoMechanism = "none";
-
-std::string fixed_or_none(double value, int places) { return std::isnan(value) ? "-" : fixed_places(value, places); }
 
 double mean_of(const std::vector<double>& values) {
   double total = 0;
@@ -58,45 +57,71 @@ void compare_speeds(StudyReport& r) {
   }
 }
 
-/// The columns after the keys, by their names in CSV and JSON.
-const std::vector<std::string> kColumns = {
-    "final_loss",   "loss_sd",      "accuracy_percent", "accuracy_sd",       "accuracy_se", "test_loss",
-    "test_loss_sd", "test_loss_se", "skipped_steps",    "images_per_second", "runs",        "stopped"};
-/// Further columns when mechanisms are compared.
-const std::vector<std::string> kMechanismColumns = {"low_percent", "casts", "relative_speed"};
+const char* per_second(const StudyReport& r) { return r.has_others ? "samples/s" : "images/s"; }
 
-/// And after these.
-const std::vector<std::string> kVerdictColumns = {"trains",        "at_chance",        "worse_than_guessing",
-                                                  "no_update",     "diverged",         "difference",
-                                                  "difference_se", "difference_in_se", "difference_p"};
+/// A column behind the keys.
+struct Figure {
+  results::Column column;
+  std::function<results::Cell(size_t row)> of;
+};
 
-std::vector<std::string> columns(const StudyReport& r) {
-  std::vector<std::string> names = kColumns;
-  if (r.compares_mechanisms()) names.insert(names.end(), kMechanismColumns.begin(), kMechanismColumns.end());
-  names.insert(names.end(), kVerdictColumns.begin(), kVerdictColumns.end());
-  return names;
-}
-
-std::vector<double> numbers(const StudyReport& r, const StudyRow& row) {
-  std::vector<double> values = {row.loss.mean,
-                                row.loss.deviation,
-                                row.accuracy.mean,
-                                row.accuracy.deviation,
-                                row.accuracy.error,
-                                row.test_loss.mean,
-                                row.test_loss.deviation,
-                                row.test_loss.error,
-                                row.skipped,
-                                row.images_per_second,
-                                static_cast<double>(row.runs),
-                                static_cast<double>(row.stopped)};
-  if (r.compares_mechanisms()) values.insert(values.end(), {row.low_percent, row.casts, row.speed});
+std::vector<Figure> figures(const StudyReport& r) {
+  using results::Shown;
+  std::vector<Figure> all;
+  const auto add = [&](results::Column column, const auto& of) {
+    all.push_back({std::move(column), [&r, of](size_t row) -> results::Cell { return of(r.rows[row]); }});
+  };
+  const auto add_number = [&](const char* key, const std::string& head, int places, Shown shown, const auto& of) {
+    add({.key = key, .head = head, .right = true, .shown = shown, .places = places},
+        [of](const StudyRow& row) { return results::number_or_nothing(of(row)); });
+  };
+  const auto add_spread = [&](const std::vector<const char*>& keys, const char* head, int places, Shown shown,
+                              Spread StudyRow::*spread) {
+    add_number(keys[0], head, places, shown, [spread](const StudyRow& row) { return (row.*spread).mean; });
+    add_number(keys[1], "sd", places, shown, [spread](const StudyRow& row) { return (row.*spread).deviation; });
+    if (keys.size() > 2)
+      add_number(keys[2], "se", places, shown, [spread](const StudyRow& row) { return (row.*spread).error; });
+  };
+  const auto everywhere = Shown::kEverywhere, programs = Shown::kToPrograms;
+  const bool mechanisms = r.compares_mechanisms();
+  add({.key = "runs", .head = "n", .right = true, .shown = r.complete() ? programs : everywhere},
+      [](const StudyRow& row) { return row.runs; });
+  if (mechanisms) {
+    add_number("low_percent", "low %", 1, everywhere, [](const StudyRow& row) { return row.low_percent; });
+    add_number("casts", "", 0, everywhere, [](const StudyRow& row) { return row.casts; });
+  }
+  add_spread({"final_loss", "loss_sd"}, "final loss", 4, everywhere, &StudyRow::loss);
+  add_spread({"test_loss", "test_loss_sd", "test_loss_se"}, "test loss", 4, r.has_others ? everywhere : programs,
+             &StudyRow::test_loss);
+  add_spread({"accuracy_percent", "accuracy_sd", "accuracy_se"}, "accuracy %", 2, everywhere, &StudyRow::accuracy);
+  add_number("skipped_steps", "skipped", 1, everywhere, [](const StudyRow& row) { return row.skipped; });
+  add_number("images_per_second", per_second(r), 0, everywhere,
+             [](const StudyRow& row) { return row.images_per_second; });
+  if (mechanisms) add_number("relative_speed", "speed", 2, everywhere, [](const StudyRow& row) { return row.speed; });
+  add({.key = "stopped", .shown = programs}, [](const StudyRow& row) { return row.stopped; });
+  add({.key = "stopped_of", .head = "stopped", .right = true, .shown = Shown::kToPeople}, [](const StudyRow& row) {
+    return row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0";
+  });
   using enum TrainingOutcome;
-  for (const TrainingOutcome o : {kTrains, kAtChance, kWorseThanGuessing, kNoUpdate, kDiverged})
-    values.push_back(static_cast<double>(row.outcome(o)));
-  const StudyDifference& d = row.difference;
-  values.insert(values.end(), {d.mean, d.error, d.errors, d.tail});
-  return values;
+  static constexpr std::pair<const char*, TrainingOutcome> kOutcomes[] = {{"trains", kTrains},
+                                                                          {"at_chance", kAtChance},
+                                                                          {"worse_than_guessing", kWorseThanGuessing},
+                                                                          {"no_update", kNoUpdate},
+                                                                          {"diverged", kDiverged}};
+  for (const auto& [key, outcome] : kOutcomes)
+    add({.key = key, .shown = programs}, [outcome = outcome](const StudyRow& row) { return row.outcome(outcome); });
+  static constexpr std::pair<const char*, double StudyDifference::*> kDifferences[] = {
+      {"difference", &StudyDifference::mean},
+      {"difference_se", &StudyDifference::error},
+      {"difference_in_se", &StudyDifference::errors},
+      {"difference_p", &StudyDifference::tail}};
+  for (const auto& [key, member] : kDifferences)
+    add_number(key, "", 0, programs, [member = member](const StudyRow& row) { return row.difference.*member; });
+  add({.key = "verdict"}, [](const StudyRow& row) { return verdict_of(row); });
+  if (reference_of(r))
+    all.push_back({{.key = "against_reference", .head = "against reference", .shown = Shown::kToPeople},
+                   [&r](size_t row) -> results::Cell { return difference_text(r, row); }});
+  return all;
 }
 
 }  // namespace
@@ -202,43 +227,23 @@ std::string study_description(const StudyReport& r) {
   return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
 }
 
-void print_study(const StudyReport& r, std::ostream& out) {
-  out << "study: " << files::printable(study_description(r)) << "\n\n";
-  const bool compared = reference_of(r).has_value();
-  TextTable table(r.keys.size(), compared ? 2 : 1);
-  std::vector<std::string> head = r.keys;
-  const bool mechanisms = r.compares_mechanisms(), complete = r.complete();
-  const char* const samples_per_second = r.has_others ? "samples/s" : "images/s";
-  if (!complete) head.emplace_back("n");
-  if (mechanisms) head.insert(head.end(), {"low %", "casts"});
-  head.insert(head.end(), {"final loss", "sd"});
-  if (r.has_others) head.insert(head.end(), {"test loss", "sd", "se"});
-  head.insert(head.end(), {"accuracy %", "sd", "se", "skipped", samples_per_second, "stopped"});
-  if (mechanisms) head.insert(head.end() - 1, "speed");
-  head.emplace_back("verdict");
-  if (compared) head.emplace_back("against reference");
-  table.add(std::move(head));
+results::Table study_table(const StudyReport& r) {
+  results::Table table{.title = study_description(r), .columns = {}};
+  for (const std::string& key : r.keys) table.columns.push_back({key});
+  const std::vector<Figure> all = figures(r);
+  for (const Figure& figure : all) table.columns.push_back(figure.column);
   for (size_t i = 0; i < r.rows.size(); ++i) {
-    const StudyRow& row = r.rows[i];
-    std::vector<std::string> cells = row.values;
-    if (!complete) cells.push_back(std::to_string(row.runs));
-    if (mechanisms) cells.insert(cells.end(), {fixed_or_none(row.low_percent, 1), fixed_or_none(row.casts, 0)});
-    cells.insert(cells.end(), {fixed_or_none(row.loss.mean, 4), fixed_or_none(row.loss.deviation, 4)});
-    if (r.has_others)
-      cells.insert(cells.end(), {fixed_or_none(row.test_loss.mean, 4), fixed_or_none(row.test_loss.deviation, 4),
-                                 fixed_or_none(row.test_loss.error, 4)});
-    cells.insert(cells.end(), {fixed_or_none(row.accuracy.mean, 2), fixed_or_none(row.accuracy.deviation, 2),
-                               fixed_or_none(row.accuracy.error, 2), fixed_or_none(row.skipped, 1),
-                               fixed_or_none(row.images_per_second, 0),
-                               row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0"});
-    if (mechanisms) cells.insert(cells.end() - 1, fixed_or_none(row.speed, 2));
-    cells.push_back(verdict_of(row));
-    if (compared) cells.push_back(difference_text(r, i));
-    table.add(std::move(cells));
+    results::Row& row = table.rows.emplace_back(r.rows[i].values.begin(), r.rows[i].values.end());
+    for (const Figure& figure : all) row.push_back(figure.of(i));
   }
-  table.print(out);
+  return table;
+}
+
+void print_study(const StudyReport& r, std::ostream& out) {
+  out << "study: " << files::printable(study_description(r)) << "\n\n" << results::text(study_table(r));
+  const bool mechanisms = r.compares_mechanisms(), complete = r.complete();
   if (!complete) out << "\nn: the runs that are there, of " << r.seeds << (r.seeds == 1 ? " seed" : " seeds");
-  out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; " << samples_per_second
+  out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; " << per_second(r)
       << ": of one run on one core\n";
   if (mechanisms)
     out << "low %: nodes of the gradient graph in low precision; casts: added to it; speed: of the emulation, each "
@@ -268,17 +273,17 @@ Json study_json(const StudyReport& r) {
   json["settings"] = read_json(r.settings.to_json());
   json["seeds"] = r.seeds;
   json["rows"] = Json::array();
-  for (const StudyRow& row : r.rows) {
+  const std::vector<Figure> all = figures(r);
+  for (size_t i = 0; i < r.rows.size(); ++i) {
+    const StudyRow& row = r.rows[i];
     Json line;
     for (size_t k = 0; k < r.keys.size(); ++k) line["settings"][r.keys[k]] = row.values[k];
     line["used"] = row.used;
-    const std::vector<double> values = numbers(r, row);
-    const std::vector<std::string> names = columns(r);
-    for (size_t c = 0; c < names.size(); ++c) line[names[c]] = values[c];
-    line["verdict"] = verdict_of(row);
+    for (const Figure& figure : all)
+      if (figure.column.shown != results::Shown::kToPeople) line[figure.column.key] = results::json(figure.of(i));
     if (const FirstNonfinite& n = row.first_nonfinite; n.step >= 0)
       line["nonfinite"] = {{"step", n.step}, {"part", n.part}, {"tensor", n.tensor}, {"value", n.value}};
-    line["against_reference"] = difference_text(r, static_cast<size_t>(&row - r.rows.data()));
+    line["against_reference"] = difference_text(r, i);
     if (const ReplicaDriftTotals& d = row.drift; d.first_step >= 0)
       line["replica_drift"] = {{"first_step", d.first_step}, {"distance", d.largest.distance}};
     line["mean_losses"] = row.mean_losses;
@@ -287,22 +292,6 @@ Json study_json(const StudyReport& r) {
     json["rows"].push_back(std::move(line));
   }
   return json;
-}
-
-std::string study_csv(const StudyReport& r) {
-  std::string text;
-  for (const std::string& key : r.keys) text += csv_cell(key) + ",";
-  const std::vector<std::string> names = columns(r);
-  for (size_t c = 0; c < names.size(); ++c) text += (c ? "," : "") + names[c];
-  text += ",verdict\n";
-  for (const StudyRow& row : r.rows) {
-    for (const std::string& value : row.values) text += csv_cell(value) + ",";
-    const std::vector<double> values = numbers(r, row);
-    for (size_t c = 0; c < values.size(); ++c)
-      text += std::string(c ? "," : "") + (std::isnan(values[c]) ? std::string() : shortest_decimal(values[c]));
-    text += "," + csv_cell(verdict_of(row)) + '\n';
-  }
-  return text;
 }
 
 namespace {

@@ -1,9 +1,10 @@
-// The result of a study as a table, JSON, CSV and a plot.
+// The result of a study as a table, JSON and a plot.
 #pragma once
 
 #include "src/program/study/study_runs.h"
 
 #include "softamp/pictures/plot.h"
+#include "src/results/table.h"
 
 #include <nlohmann/json.hpp>
 
@@ -71,7 +72,7 @@ std::string study_description(const StudyReport& report);
 
 void print_study(const StudyReport& report, std::ostream& out);
 Json study_json(const StudyReport& report);
-std::string study_csv(const StudyReport& report);
+results::Table study_table(const StudyReport& report);
 /// One line a run that is there: its seed, what became of it, its figures; of an exception the first line.
 std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
                            const std::vector<std::optional<StudyResult>>& results);

@@ -4,6 +4,7 @@
 #include "src/program/sum/sum_cases.h"
 #include "src/program/sum/sum_report.h"
 #include "src/program/sum/sum_table.h"
+#include "src/program/table_files.h"
 
 #include "softamp/machine/interrupt.h"
 #include "softamp/numbers/number_text.h"
@@ -29,13 +30,14 @@ constexpr uint64_t kTracePoints = 501;
 constexpr uint64_t kDefaultReplicas = 20;
 
 struct SumOptions {
-  std::string value, start = "0", csv;
+  std::string value, start = "0";
   uint64_t count = 0;
   uint64_t replicas = kDefaultReplicas;
   SumAxes axes;
   SumInput input;
   RoundingOptions rounding;
   std::vector<std::string> plots;
+  TableOptions files;
   bool rounded_products = false;
   bool json = false;
 };
@@ -90,8 +92,7 @@ struct Interrupted {
 
 /// Arrays, and several cases.
 void run_cases(const SumOptions& o, const std::vector<SumCase>& cases) {
-  std::optional<files::OutputFile> csv;  // from here on, so that the work is not in vain
-  if (!o.csv.empty()) csv.emplace(o.csv, "--csv");
+  TableFiles files(o.files);  // from here on, so that the work is not in vain
   SumTerms terms{o.value, o.start, o.count, o.input};
   const bool traced = !o.plots.empty() && !drawn_over_bits(cases);
   std::optional<Progress> progress;
@@ -105,17 +106,15 @@ void run_cases(const SumOptions& o, const std::vector<SumCase>& cases) {
   progress.reset();
   if (o.value.empty()) terms.count = terms.input.elements;
   const Plot plot = o.plots.empty() ? Plot() : sum_error_plot(terms, rows);
+  std::ostream& out = o.files.take_standard_output() ? std::cerr : std::cout;
   if (o.json)
     print_json(sum_table_json(terms, rows, plot.curves.empty() ? std::vector<std::string>() : o.plots));
   else if (rows.size() == 1 && o.value.empty())
-    print_array_sum(terms, rows[0], std::cout);
+    print_array_sum(terms, rows[0], out);
   else
-    print_sum_table(terms, rows, std::cout);
+    print_sum_table(terms, rows, out);
   std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
-  if (csv) {
-    csv->write(sum_table_csv(rows));
-    csv->commit();
-  }
+  files.write(sum_table(terms, rows));
   for (const std::string& file : o.plots) {
     if (plot.curves.empty()) {
       std::cerr << "softamp sum: there is no error to draw; '" << file << "' is not written\n";
@@ -142,7 +141,7 @@ int run_sum(SumOptions& o, const cli::App& app) {
   check_options(o, app);
   files::RunFiles files;
   for (const std::string& file : o.input.files) files.reads("an array that is read", file);
-  files.writes("--csv", o.csv);
+  o.files.list(files, o.json);
   for (const std::string& file : o.plots) files.writes("--plot", file);
   files.check();
   for (const std::string& file : o.plots) check_plot_file(file);
@@ -152,7 +151,7 @@ int run_sum(SumOptions& o, const cli::App& app) {
   std::vector<detail::RandomUse> uses;
   for (const SumCase& c : cases) uses.push_back({.stochastic = c.setup.semantics.draws(c.format)});
   refuse_idle_random(app, uses);
-  if (cases.size() == 1 && !o.value.empty() && o.csv.empty()) return run_value(o, cases[0]);
+  if (cases.size() == 1 && !o.value.empty() && !o.files.any()) return run_value(o, cases[0]);
   if (!o.value.empty())
     for (const SumCase& c : cases) operand_code("--value", o.value, c.format);  // before any is run
   try {
@@ -268,7 +267,7 @@ Verb add_sum(const cli::App& program) {
          "several numbers of them, or over additions, beside sqrt(n) u; may be repeated")
       .type_name("FILE")
       .allow_extra_args(false);
-  app.add_option("--csv", o->csv, "write the table as comma-separated values, a line a case [=none]").type_name("FILE");
+  o->files.add(app, "a case");
   app.add_flag("--json", o->json, "print one JSON document");
   app.footer(
       "Addition n, from 0, of replica i takes the random bits of step n, operation 0, index i; a rounded product "

@@ -3,8 +3,7 @@
 #include "softamp/data/npy.h"
 #include "softamp/numbers/number_text.h"
 #include "src/numbers/decimal_text.h"
-#include "src/text/columns.h"
-#include "src/text/csv_cell.h"
+#include "src/results/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -91,18 +90,23 @@ Json code_json(const FloatFormat& f, uint64_t code) {
   return {{"value", value_of(f, code)}, {"text", shortest_decimal(f, code)}, {"code", code_text(f, code)}};
 }
 
-/// The columns of the CSV, which JSON has under the same names.
-std::vector<std::pair<std::string, double>> figures(const SumRow& row) {
-  return {{"result", row.mean},
-          {"sd", row.sd},
-          {"exact", row.exact},
-          {"error", row.error},
-          {"relative_error", row.relative},
-          {"u", row.roundoff},
-          {"sum_of_magnitudes", row.magnitude},
-          {"bound", row.bound},
-          {"error_of_bound", row.ratio()}};
-}
+/// A figure of a row: its key in CSV and JSON, its head in the table, "" where that lacks it.
+struct SumFigure {
+  const char *key, *head;
+  std::optional<int> digits;  ///< in the table
+  double (*of)(const SumRow&);
+};
+constexpr SumFigure kSumFigures[] = {
+    {"result", "", {}, [](const SumRow& r) { return r.mean; }},
+    {"sd", "", {}, [](const SumRow& r) { return r.sd; }},
+    {"exact", "exact", {}, [](const SumRow& r) { return r.exact; }},
+    {"error", "error", kErrorDigits, [](const SumRow& r) { return r.error; }},
+    {"relative_error", "relative", kErrorDigits, [](const SumRow& r) { return r.relative; }},
+    {"u", "", {}, [](const SumRow& r) { return r.roundoff; }},
+    {"sum_of_magnitudes", "", {}, [](const SumRow& r) { return r.magnitude; }},
+    {"bound", "bound", kErrorDigits, [](const SumRow& r) { return r.bound; }},
+    {"error_of_bound", "error/bound", kErrorDigits, [](const SumRow& r) { return r.ratio(); }},
+};
 
 Json row_json(const SumRow& row) {
   const FloatFormat& f = row.of.format;
@@ -116,7 +120,7 @@ Json row_json(const SumRow& row) {
     if (!row.lost.empty()) replica["lost"] = row.lost[i];
     json["replicas"].push_back(std::move(replica));
   }
-  for (const auto& [name, value] : figures(row)) json[name] = value;
+  for (const SumFigure& figure : kSumFigures) json[figure.key] = figure.of(row);
   json["exact_as_given"] = row.exact_given;
   if (row.first_lost.addition != 0) {
     json["first_lost"] = {
@@ -171,15 +175,46 @@ void print_array_sum(const SumTerms& t, const SumRow& row, std::ostream& out) {
   print_flags(row, out);
 }
 
+results::Table sum_table(const SumTerms& t, const std::vector<SumRow>& rows) {
+  using results::Shown;
+  const auto for_people = [](const char* key, const char* head) {
+    return results::Column{.key = key, .head = head, .shown = Shown::kToPeople};
+  };
+  const auto for_programs = [](const char* key) { return results::Column{.key = key, .shown = Shown::kToPrograms}; };
+  results::Table table{.title = title_of(t), .columns = {{"format"}, for_people("how", "rounding")}};
+  for (const char* key : {"rounding", "bits", "variant", "random", "seed", "replicas"})
+    table.columns.push_back(for_programs(key));
+  table.columns.push_back({.key = "text", .head = "result", .right = true, .shown = Shown::kToPeople});
+  for (const SumFigure& figure : kSumFigures)
+    table.columns.push_back({.key = figure.key,
+                             .head = figure.head,
+                             .right = true,
+                             .shown = *figure.head ? Shown::kEverywhere : Shown::kToPrograms,
+                             .digits = figure.digits});
+  for (const char* key : {"last_change", "first_lost", "why"}) table.columns.push_back(for_programs(key));
+  for (const SumRow& row : rows) {
+    const RoundingPolicy p = policy(row);
+    const bool draws = p.stochastic();
+    const detail::RoundingChoice& rounding = row.of.rounding;
+    results::Row cells = {format_name(row.of.format), rounding_text(row), name_of(p.mode)};
+    if (draws)
+      cells.insert(cells.end(), {p.random_bits, name_of(p.variant), name_of(rounding.engine), row.of.rounding.seed});
+    else
+      cells.resize(cells.size() + 4);
+    cells.emplace_back(row.codes.size());
+    cells.emplace_back(result_text(row));
+    for (const SumFigure& figure : kSumFigures) cells.push_back(results::number_or_nothing(figure.of(row)));
+    cells.emplace_back(row.last_change[0]);
+    cells.push_back(row.first_lost.addition ? results::Cell(row.first_lost.addition) : results::Cell());
+    cells.emplace_back(row.why());
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
 void print_sum_table(const SumTerms& t, const std::vector<SumRow>& rows, std::ostream& out) {
-  out << terms_text(t) << "\n\n";
-  std::vector<std::vector<std::string>> lines = {
-      {"format", "rounding", "result", "exact", "error", "relative", "bound", "error/bound"}};
-  for (const SumRow& row : rows)
-    lines.push_back({format_name(row.of.format), rounding_text(row), result_text(row), shortest_decimal(row.exact),
-                     number_cell(row.error), number_cell(row.relative), number_cell(row.bound),
-                     number_cell(row.ratio())});
-  out << in_columns(lines, {2, 3, 4, 5, 6, 7}) << "\nn = " << t.count
+  out << terms_text(t) << "\n\n"
+      << results::text(sum_table(t, rows)) << "\nn = " << t.count
       << "; bound: sqrt(n) u sum|x| where the rounding is stochastic, else n u sum|x|; u = 2^-p to "
          "nearest, else 2^(1-p)\n";
   const bool several = std::any_of(rows.begin(), rows.end(), [](const SumRow& r) { return r.codes.size() > 1; });
@@ -206,25 +241,6 @@ Json sum_table_json(const SumTerms& t, const std::vector<SumRow>& rows, const st
   for (const SumRow& row : rows) json["cases"].push_back(row_json(row));
   json["plots"] = plots;
   return json;
-}
-
-std::string sum_table_csv(const std::vector<SumRow>& rows) {
-  std::string text = "format,rounding,bits,variant,random,seed,replicas";
-  for (const auto& [name, value] : figures(rows.front())) text += "," + name;
-  text += ",last_change,first_lost,why\n";
-  for (const SumRow& row : rows) {
-    const RoundingPolicy p = policy(row);
-    text += format_name(row.of.format) + "," + name_of(p.mode) + ",";
-    text += p.stochastic() ? std::to_string(p.random_bits) + "," + name_of(p.variant) + "," +
-                                 name_of(row.of.rounding.engine) + "," + std::to_string(row.of.rounding.seed)
-                           : ",,,";
-    text += "," + std::to_string(row.codes.size());
-    for (const auto& [name, value] : figures(row))
-      text += "," + (std::isnan(value) ? std::string() : shortest_decimal(value));
-    text += "," + std::to_string(row.last_change[0]) + "," +
-            (row.first_lost.addition ? std::to_string(row.first_lost.addition) : "") + "," + csv_cell(row.why()) + "\n";
-  }
-  return text;
 }
 
 bool drawn_over_bits(const std::vector<SumCase>& cases) {

@@ -4,6 +4,7 @@
 #include "src/program/sum/sum_cases.h"
 
 #include "softamp/pictures/plot.h"
+#include "src/results/table.h"
 
 #include <iosfwd>
 #include <string>
@@ -27,7 +28,7 @@ void print_array_sum(const SumTerms& terms, const SumRow& row, std::ostream& out
 /// A line a case.
 void print_sum_table(const SumTerms& terms, const std::vector<SumRow>& rows, std::ostream& out);
 Json sum_table_json(const SumTerms& terms, const std::vector<SumRow>& rows, const std::vector<std::string>& plots);
-std::string sum_table_csv(const std::vector<SumRow>& rows);
+results::Table sum_table(const SumTerms& terms, const std::vector<SumRow>& rows);
 
 /// Whether the errors are drawn over numbers of random bits: where the cases have several. Else over additions.
 bool drawn_over_bits(const std::vector<SumCase>& cases);

@@ -5,27 +5,21 @@
 #include <limits>
 
 #include "softamp/names/names.h"
-#include "softamp/numbers/number_text.h"
 #include "src/files/place.h"
 #include "src/program/usage.h"
+#include "src/results/csv.h"
 
 namespace softamp::program {
 namespace {
 
-constexpr const char* kStepTableColumns =
-    "step,loss,applied,scale_before,scale_after,learning_rate,nonfinite,flags,replica_drift,gradient_norm";
+const std::vector<results::Column> kColumns = {{"step"},          {"loss"},          {"applied"},   {"scale_before"},
+                                               {"scale_after"},   {"learning_rate"}, {"nonfinite"}, {"flags"},
+                                               {"replica_drift"}, {"gradient_norm"}};
 
-/// Numbers that are not finite are "nan", "inf" and "-inf".
 std::string line_of(const StepResult& r) {
-  std::string text = std::to_string(r.step);
-  for (const double number :
-       {r.loss, r.applied ? 1.0 : 0.0, double{r.scale_before}, double{r.scale_after}, r.learning_rate})
-    text += "," + shortest_decimal(number);
-  text += "," + std::to_string(r.nonfinite) + "," + flag_names(r.status) + ",";
-  if (r.replica_drift) text += shortest_decimal(r.replica_drift->distance);
-  text += ",";
-  if (r.gradient_norm) text += shortest_decimal(*r.gradient_norm);
-  return text;
+  const auto drift = r.replica_drift ? results::Cell(r.replica_drift->distance) : results::Cell();
+  return results::csv_line(kColumns, {r.step, r.loss, r.applied ? 1 : 0, double{r.scale_before}, double{r.scale_after},
+                                      r.learning_rate, r.nonfinite, flag_names(r.status), drift, r.gradient_norm});
 }
 
 /// The lines below the columns of a table that a run has written; none where there is no file.
@@ -35,7 +29,7 @@ std::vector<std::string> lines_of(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   std::string line;
   if (!std::getline(in, line)) return {};
-  if (line != kStepTableColumns)
+  if (line + '\n' != results::csv_head(kColumns))
     throw UsageError("--csv: '" + file +
                      "' is no table of a run's steps, and --resume goes on with it; expected one, or a " +
                      "file that is not there yet");
@@ -55,7 +49,7 @@ int64_t step_of(const std::string& line) {
 
 StepTable::StepTable(const std::string& file, bool resumed)
     : kept_(resumed ? lines_of(file) : std::vector<std::string>()), out_(file, "--csv") {
-  out_.write(std::string(kStepTableColumns) + "\n");
+  out_.write(results::csv_head(kColumns));
 }
 
 void StepTable::keep_before(int64_t step) {
@@ -66,7 +60,7 @@ void StepTable::keep_before(int64_t step) {
 
 void StepTable::add(const StepResult& result) {
   keep_before(result.step);
-  out_.write(line_of(result) + "\n");
+  out_.write(line_of(result));
 }
 
 void StepTable::commit() {

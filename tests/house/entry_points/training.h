@@ -43,8 +43,8 @@ inline std::string loss_scales() {
 
 inline std::string a_report() {
   const GraphRewrite r = convert_bfloat16(awkward_graph(), Recipe::full());
-  return all(r.report.low_share(), r.report.summary(), r.report.table(), r.report.csv(), r.report.json(),
-             r.report.dot(), graph_json(r.graph));
+  return all(r.report.low_share(), r.report.summary(), r.report.table(), r.report.csv(), r.report.latex(),
+             r.report.json(), r.report.dot(), graph_json(r.graph));
 }
 
 inline std::string graph_defs() {

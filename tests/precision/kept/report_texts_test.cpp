@@ -13,7 +13,7 @@ namespace softamp::test::report_texts {
 namespace {
 
 std::string all_of(const PrecisionReport& r) {
-  return r.summary() + "\n" + r.table() + "\n" + r.csv() + "\n" + r.json() + "\n" + r.dot() + "\n";
+  return r.summary() + "\n" + r.table() + "\n" + r.csv() + "\n" + r.latex() + "\n" + r.json() + "\n" + r.dot() + "\n";
 }
 
 PrecisionReport report_of(const GraphDefFile& file, const Mechanism& mechanism) {

@@ -30,7 +30,8 @@ PARTS = 48  # of all pairs of command and option; the test tries the first part
 # Values for options whose words the completions do not list.
 VALUES = {
     "--value": ["0.3"], "--count": ["7"], "--start": ["0.5"], "--bits": ["5", "2"], "--replicas": ["3"], "--seed": ["11", "5"], "--step": ["9"],
-    "--plot": ["idle.svg"], "--csv": ["idle.csv"], "--block": ["4", "1", "8"], "--rows": ["2"], "--axis": ["0"], "--amax": ["3.5"],
+    "--plot": ["idle.svg"], "--csv": ["idle.csv"], "--latex": ["idle.tex"], "--block": ["4", "1", "8"], "--rows": ["2"],
+    "--axis": ["0"], "--amax": ["3.5"],
     "--shape": ["2,3"], "--threads": ["1", "2"], "--block-index": ["1"], "--word": ["0x1fff1fff"], "--lane": ["1"], "--input": ["0.3"],
     "--level": ["2", "O2", "O1"], "--behaviour": ["nanoo", "esr", "oflo", "inv", "div0", "all"], "--steps": ["2", "3"], "--first-step": ["3"],
     "--trace": ["idle.jsonl"], "--tiles": ["16"], "--memory-per-tile": ["1000000"], "--out": ["idle.out", "idle.json", "idle.html", "idle.pbtxt"],

@@ -237,7 +237,7 @@ TEST_F(Evaluate, ValuesFromAnArchive) {
   // CSV has the same figures.
   const std::string csv = success("@g.json --recipe full --quiet --evaluate @feeds.npz --report csv").out;
   EXPECT_EQ(csv.find("node,op,dtype,own,own_mean,error,error_mean,binary64,binary64_mean,flags,elements,subnormals,"
-                     "saturated,nonfinite\r\n"),
+                     "saturated,nonfinite\n"),
             0u)
       << csv;
 }
@@ -332,7 +332,7 @@ TEST_F(Evaluate, ComplaintsNameValuePlaceAndWhatWasExpected) {
       {"@g.json --recipe full --top 3", "--top: expected with --evaluate\n"},
       {"@g.json --recipe full --evaluate --top 0", "--top: '0': expected a whole number in 1..18446744073709551615\n"},
       {"@g.json --recipe full --evaluate --report dot",
-       "--report: --evaluate has its own; expected table, csv or json\n"},
+       "--report: --evaluate has its own; expected table, csv, latex or json\n"},
       {"@g.json --recipe full --quiet --evaluate --feed nowhere=@x.npy",
        "--feed: unknown placeholder or variable 'nowhere'; known: x\n"},
       {"@g.json --recipe full --variables @x.npy", "--variables: expected with --advise or --evaluate\n"},

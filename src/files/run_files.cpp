@@ -48,6 +48,12 @@ RunFiles& RunFiles::writes_into(std::string option, fs::path folder,
   return *this;
 }
 
+std::vector<fs::path> RunFiles::inputs() const {
+  std::vector<fs::path> files;
+  for (const Entry& entry : read_) files.push_back(entry.file);
+  return files;
+}
+
 bool RunFiles::Folder::has(const Place& place) const {
   std::vector<std::string> names = place.stands_beside();
   names.push_back(place.file.filename().string());

@@ -33,6 +33,9 @@ class RunFiles {
   /// 'results' is a folder; expected the name of a file", "OUT: '-' does not stand for standard output; ...".
   void check() const;
 
+  /// What is read, as it was named.
+  std::vector<std::filesystem::path> inputs() const;
+
  private:
   struct Folder {
     std::string option;

@@ -28,15 +28,41 @@ int svg_height(const Plot& plot) {
   return plot.panel.empty() ? kPlotHeight + kStripHeight * static_cast<int>(plot.strips.size()) : 780;
 }
 
-std::string terminal_for(const fs::path& file, const Plot& plot = {}) {
-  const int height = svg_height(plot);
-  if (file.extension() == ".svg")
-    return "set terminal svg size 960," + std::to_string(height) +
-           " enhanced font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' background '#ffffff'";
-  if (file.extension() == ".png")
-    return "set terminal pngcairo size 1440," + std::to_string(height * 3 / 2) +
-           " enhanced font 'DejaVu Sans,16' linewidth 1.5";
-  throw std::invalid_argument("plot " + files::in_quotes(file) + ": expected a file name that ends in .svg or .png");
+struct PictureKind {
+  const char *ending, *last;  ///< of the file's name; words at the picture's end
+  std::string (*terminal)(int height);
+};
+constexpr PictureKind kPictureKinds[] = {
+    {".svg", "</svg>",
+     [](int height) {
+       return "set terminal svg size 960," + std::to_string(height) +
+              " enhanced font 'DejaVu Sans,Helvetica,Arial,sans-serif,14' background '#ffffff'";
+     }},
+    {".png", "IEND",
+     [](int height) {
+       return "set terminal pngcairo size 1440," + std::to_string(height * 3 / 2) +
+              " enhanced font 'DejaVu Sans,16' linewidth 1.5";
+     }},
+    // An inch has 96 units of an .svg. gnuplot scales fonts and lines of this terminal down.
+    {".pdf", "%%EOF",
+     [](int height) {
+       return "set terminal pdfcairo size 10in," + significant_digits(height / 96.0, 6) +
+              "in enhanced font 'DejaVu Sans,13' linewidth 1.7";
+     }},
+};
+
+const PictureKind& kind_of(const fs::path& file) {
+  for (const PictureKind& kind : kPictureKinds)
+    if (file.extension() == kind.ending) return kind;
+  throw std::invalid_argument("plot " + files::in_quotes(file) +
+                              ": expected a file name that ends in .svg, .png or .pdf");
+}
+
+/// The time at which a .pdf was made, which gnuplot cannot leave out, as 1970: equal plots are equal files.
+std::string without_time(std::string pdf) {
+  constexpr std::string_view kMade = "/CreationDate (D:", kNever = "19700101000000";
+  if (const size_t at = pdf.find(kMade); at != std::string::npos) pdf.replace(at + kMade.size(), kNever.size(), kNever);
+  return pdf;
 }
 
 std::string without_blanks_at_the_end(std::string text) {
@@ -129,21 +155,18 @@ std::string with_axes(const Plot& plot, const PipedCommand& drawn) {
   return picture.replace(picture.rfind("</svg>"), std::string::npos, text);
 }
 
-/// Whether the picture has its end.
-bool whole(const std::string& picture, bool svg) { return picture.find(svg ? "</svg>" : "IEND") != std::string::npos; }
-
 std::string draw(const Plot& plot, const fs::path& name) {
-  const bool svg = name.extension() == ".svg";
-  const PipedCommand drawn = run_gnuplot(plot_script(plot, terminal_for(name, plot)));
-  if (!whole(drawn.output, svg))
+  const PictureKind& kind = kind_of(name);
+  const PipedCommand drawn = run_gnuplot(plot_script(plot, kind.terminal(svg_height(plot))));
+  if (drawn.output.find(kind.last) == std::string::npos)
     throw std::runtime_error("gnuplot wrote no whole picture for " + files::in_quotes(name));
-  return svg ? with_axes(plot, drawn) : drawn.output;
+  return name.extension() == ".svg" ? with_axes(plot, drawn) : without_time(drawn.output);
 }
 
 }  // namespace
 
 void check_plot_file(const fs::path& file) {
-  terminal_for(file);
+  kind_of(file);
   files::try_output(file);
   if (!plots_can_be_drawn()) throw cannot_run_gnuplot("it is not on PATH");
 }
@@ -159,7 +182,7 @@ bool plots_can_be_drawn() {
 
 void write_plot(const Plot& plot, const fs::path& file) {
   const engine::DefaultEnvironment guard;
-  terminal_for(file, plot);
+  kind_of(file);
   check_plot(plot);
   files::OutputFile out(file);
   out.write(draw(plot, file));

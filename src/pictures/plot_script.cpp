@@ -168,7 +168,8 @@ std::vector<int> bold_ones_under(const Plot& plot) {
 }
 
 /// The styles of curves, in order. The colours can be distinguished by colour-blind readers, too (Okabe and Ito; black
-/// and a brown for the seventh and eighth, because their yellow is too light for lines).
+/// and a brown for the seventh and eighth, because their yellow is too light for lines). When they begin again, so does
+/// another dash: no two curves of 32 have both alike.
 class Looks {
  public:
   explicit Looks(const Plot& plot) {
@@ -194,7 +195,7 @@ class Looks {
     }
     const std::string dash = curve.dashed ? " dashtype (8,5)"
                              : under > 0  ? " dashtype (" + std::to_string(std::max(10 - 3 * under, 2)) + ",8)"
-                                          : "";
+                                          : round();
     if (!several_) return "lines linewidth 2.5" + dash + " linecolor rgb '#c8442b'";
     // A mark on each of many points would hide the line.
     const std::string interval = points > 40 ? " pointinterval " + std::to_string(points / 12) : "";
@@ -204,9 +205,12 @@ class Looks {
  private:
   std::string mark() const { return " pointtype " + std::to_string(4 + coloured_ % 10) + " "; }
 
+  std::string round() const {
+    static constexpr const char* kDashes[] = {"", " dashtype (6,2)", " dashtype (1.5,2)", " dashtype (9,2,1.5,2)"};
+    return kDashes[coloured_ / std::size(kColours) % std::size(kDashes)];
+  }
+
   std::string colour(const Curve& curve) {
-    static constexpr const char* kColours[] = {"#0072b2", "#56b4e9", "#009e73", "#d55e00",
-                                               "#e69f00", "#cc79a7", "#000000", "#8c564b"};
     const size_t next = coloured_++;
     // A curve on blue bars is not light blue.
     const size_t which = curve.colour > 0 ? static_cast<size_t>(curve.colour - 1) : bars_ && next > 0 ? next + 1 : next;
@@ -220,6 +224,8 @@ class Looks {
     return std::string("lines linewidth 1.8 dashtype ") + kDashes[references_++ % std::size(kDashes)];
   }
 
+  static constexpr const char* kColours[] = {"#0072b2", "#56b4e9", "#009e73", "#d55e00",
+                                             "#e69f00", "#cc79a7", "#000000", "#8c564b"};
   bool several_ = false, bars_ = false;
   size_t coloured_ = 0, references_ = 0;
 };

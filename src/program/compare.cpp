@@ -1,6 +1,7 @@
 // softamp compare: the first difference between two traces, or between two arrays.
 #include "src/program/options.h"
 #include "src/program/program.h"
+#include "src/program/provenance.h"
 
 #include "softamp/findings/tensor_text.h"
 #include "softamp/graph/trace.h"
@@ -152,6 +153,7 @@ With --backend cuda the second run uses a GPU.)");
               throw UsageError(options->a + " and " + options->b + ": expected two traces or two .npy files");
             if (options->bfloat16 && !is_array(options->a))
               throw UsageError("--bfloat16: expected two .npy files, not traces");
+            if (options->json) remember_inputs(files::RunFiles().reads("A", options->a).reads("B", options->b));
             return is_array(options->a) ? compare_arrays(*options) : compare_trace_files(*options);
           }};
 }

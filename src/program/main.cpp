@@ -1,6 +1,7 @@
 // softamp: reads the command line, runs one verb, and turns errors into exit codes.
 #include "src/program/description/version.h"
 #include "src/program/program.h"
+#include "src/program/provenance.h"
 #include "src/program/ranks/ranks_here.h"
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
@@ -137,6 +138,7 @@ int run(int argc, char** argv, std::string& place) {
 
 int main(int argc, char** argv) {
   softamp::program::occupy_standard_descriptors();
+  softamp::program::remember_command(argc, argv);
   const softamp::engine::DefaultEnvironment guard;  // a library linked with fast-math changes it when it is loaded
   std::string place = "softamp";
   using softamp::files::PrintableStream;

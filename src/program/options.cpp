@@ -6,6 +6,7 @@
 
 #include <iostream>
 
+#include "src/program/provenance.h"
 #include "src/text/printable.h"
 
 namespace softamp::program {
@@ -135,6 +136,9 @@ cli::Option add_compute_format(const cli::App& app, FloatFormat& target, const s
   return option;
 }
 
-void print_json(const Json& document) { std::cout << files::printable_json(document.dump(2)) << '\n'; }
+void print_json(Json document) {
+  document["provenance"] = provenance();
+  std::cout << files::printable_json(document.dump(2)) << '\n';
+}
 
 }  // namespace softamp::program

@@ -84,7 +84,7 @@ struct RoundingOptions : detail::RoundingChoice {
 /// Adds --format to a verb that computes in the format; binary64 is refused, because it is for conversions only.
 cli::Option add_compute_format(const cli::App& app, FloatFormat& target, const std::string& description);
 
-/// Prints one JSON document to standard output.
-void print_json(const Json& document);
+/// Prints one JSON document to standard output, with its provenance at the end.
+void print_json(Json document);
 
 }  // namespace softamp::program

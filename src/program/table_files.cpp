@@ -1,8 +1,10 @@
 #include "src/program/table_files.h"
 
+#include "src/program/provenance.h"
 #include "src/program/usage.h"
 #include "src/results/csv.h"
 #include "src/results/latex.h"
+#include "src/text/printable.h"
 
 namespace softamp::program {
 
@@ -30,7 +32,7 @@ void TableFiles::write(const results::Table& table) {
     file->commit();
   };
   if (csv_) put(csv_, results::csv(table));
-  if (latex_) put(latex_, results::latex(table));
+  if (latex_) put(latex_, "% " + files::printable(provenance_line()) + '\n' + results::latex(table));
 }
 
 }  // namespace softamp::program

@@ -22,15 +22,6 @@ fail() {
   exit 1
 }
 
-# The table without images a second, which a clock decides.
-table() {
-  python3 -c '
-import csv, sys
-for row in csv.DictReader(open(sys.argv[1])):
-    row.pop("images_per_second")
-    print(row)' "$1"
-}
-
 runs=$work/runs
 case $kind in
   array)
@@ -63,7 +54,7 @@ case $kind in
 esac
 
 "$program" study examples/cluster/study.json --quiet --csv "$work/alone.csv" > /dev/null
-[ "$(table "$work/alone.csv")" = "$(table "$runs.csv")" ] || fail "another table: $(diff "$work/alone.csv" "$runs.csv")"
+cmp -s "$work/alone.csv" "$runs.csv" || fail "another table: $(diff "$work/alone.csv" "$runs.csv")"
 [ "$(find "$runs" -name '*.json' | wc -l)" = 20 ] || fail "$(find "$runs" -name '*.json' | wc -l) runs are kept; expected 20"
 [ -z "$(find "$runs" -mindepth 1 ! -name '*.json')" ] || fail "left over: $(find "$runs" -mindepth 1 ! -name '*.json')"
 echo "cluster: $kind: passed"

@@ -1,6 +1,8 @@
 #include "softamp/pictures/plot.h"
 
 #include <gtest/gtest.h>
+#include <regex>
+#include <set>
 
 #include <cmath>
 #include <cstdlib>
@@ -94,6 +96,29 @@ TEST(Plot, PngIsAPicture) {
   EXPECT_EQ(png.substr(12, 12), std::string("IHDR\0\0\x05\xa0\0\0\x03\x84", 12));  // 1440 x 900 points
 }
 
+TEST(Plot, PdfIsTheSameWheneverItIsMade) {
+  const TemporaryFolder folder;
+  write_plot(small_plot(), folder.file("a.pdf"));
+  const std::string pdf = read_text(folder.file("a.pdf"));
+  EXPECT_EQ(pdf.substr(0, 5), "%PDF-");
+  EXPECT_NE(pdf.find("/MediaBox [ 0 0 720 450 ]"), std::string::npos) << "10 x 6.25 inches";
+  EXPECT_NE(pdf.find("%%EOF"), std::string::npos);
+  EXPECT_NE(pdf.find("/CreationDate (D:19700101000000"), std::string::npos);
+}
+
+// Colours, and dashes where they begin again.
+TEST(Plot, NoTwoOfManyCurvesLookAlike) {
+  Plot plot;
+  for (int i = 0; i < 32; ++i)
+    plot.curves.push_back({"curve " + std::to_string(i), CurveStyle::kBold, {0, 1}, {10.0 * i, 10.0 * i}});
+  const std::string script = plot_script(plot, "");
+  const std::regex look("with linespoints linewidth 2((?: dashtype \\([^)]*\\))?).*?(linecolor rgb '#[0-9a-f]*')");
+  std::set<std::string> looks;
+  for (std::sregex_iterator at(script.begin(), script.end(), look), end; at != end; ++at)
+    looks.insert((*at)[1].str() + (*at)[2].str());
+  EXPECT_EQ(looks.size(), 32u);
+}
+
 TEST(Plot, APlotReplacesTheFileAsAWhole) {
   const TemporaryFolder folder;
   std::ofstream(folder.file("a.svg")) << "old";
@@ -111,8 +136,8 @@ TEST(Plot, PointsThatAreNotFiniteAreLeftOut) {
 }
 
 TEST(Plot, RefusesOtherEndingsAndUnevenCurves) {
-  EXPECT_EQ(message_of(small_plot(), "a.pdf"), "plot 'a.pdf': expected a file name that ends in .svg or .png");
-  EXPECT_EQ(message_of(small_plot(), "svg"), "plot 'svg': expected a file name that ends in .svg or .png");
+  EXPECT_EQ(message_of(small_plot(), "a.gif"), "plot 'a.gif': expected a file name that ends in .svg, .png or .pdf");
+  EXPECT_EQ(message_of(small_plot(), "svg"), "plot 'svg': expected a file name that ends in .svg, .png or .pdf");
   EXPECT_THROW(check_plot_file("a.gif"), std::invalid_argument);
   Plot plot = small_plot();
   plot.curves[2].y.pop_back();
@@ -246,7 +271,8 @@ TEST(Plot, NoNameOfAFileIsInTheScript) {
   EXPECT_FALSE(fs::exists(made));
   EXPECT_TRUE(fs::exists(name));
   EXPECT_EQ(folder.entries(), 1u);
-  EXPECT_EQ(message_of(small_plot(), "a\n.pdf"), "plot 'a\\n.pdf': expected a file name that ends in .svg or .png");
+  EXPECT_EQ(message_of(small_plot(), "a\n.gif"),
+            "plot 'a\\n.gif': expected a file name that ends in .svg, .png or .pdf");
 }
 
 TEST(Plot, DoesNotDependOnTheGlobalLocale) {

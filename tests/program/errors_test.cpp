@@ -101,8 +101,8 @@ TEST(Errors, CodesAndTextsToInspect) {
 
 TEST(Errors, PlotsThatCannotBeDrawn) {
   const TemporaryFolder folder;
-  EXPECT_EQ(error_of(kSum + "--plot a.pdf"),
-            "softamp sum: plot 'a.pdf': expected a file name that ends in .svg or .png\n");
+  EXPECT_EQ(error_of(kSum + "--plot a.gif"),
+            "softamp sum: plot 'a.gif': expected a file name that ends in .svg, .png or .pdf\n");
   const std::string file = folder.file("missing/a.png");
   EXPECT_EQ(error_of(kSum + "--plot " + file),
             "softamp sum: '" + file + "' cannot be written: No such file or directory\n");

@@ -104,8 +104,8 @@ TEST(Histograms, ArePicturesWithTheFormatsLimits) {
 
 TEST(Histograms, RefuseWhatCannotBeWrittenBeforeTheRun) {
   const TemporaryFolder folder;
-  expect_complaint("train", "--histograms a.pdf",
-                   "histograms 'a.pdf': expected a file name that ends in .json, .svg or .png");
+  expect_complaint("train", "--histograms a.gif",
+                   "histograms 'a.gif': expected a file name that ends in .json, .svg, .png or .pdf");
   expect_complaint("train", "--histograms " + folder.file("no/a.json"), "no/a.json' cannot be written");
   expect_complaint("train", "--csv a.json --histograms a.json", "--csv: 'a.json' is the file of --histograms");
   expect_complaint("train", "--find-loss-scale --histograms a.json",

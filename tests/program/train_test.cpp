@@ -180,7 +180,7 @@ TEST(Train, SaysWhatItDidInLinesAndInJson) {
   const Outcome lines = run_softamp("train " + kTinyTraining + "--set epochs=2 --log " + folder.file("log"));
   ASSERT_EQ(lines.code, 0) << lines.err;
   EXPECT_NE(lines.out.find("Average loss: "), std::string::npos) << lines.out;
-  EXPECT_EQ(lines.err.find("softamp train: {\"program\":\"softamp train\""), 0u) << lines.err;
+  EXPECT_EQ(lines.err.find("softamp train: "), 0u) << lines.err;
   EXPECT_EQ(lines_of(folder.file("log"))[0]["softamp_log"], 1);
   const std::vector<json> steps = steps_of(folder.file("log"));
   ASSERT_EQ(steps.size(), 16u);
@@ -356,7 +356,7 @@ TEST(Train, EveryComplaintNamesValuePlaceAndWhatWasExpected) {
       {"--set fold_scale_into_rate=true --set optimizer=adam", "adam is not linear"},
       {"--data " + folder.file("none"), folder.file("none")},
       {kTinyTraining + "--resume " + folder.file("not.npz"), "not.npz"},
-      {kTinyTraining + "--plot loss.gif", "plot 'loss.gif': expected a file name that ends in .svg or .png"},
+      {kTinyTraining + "--plot loss.gif", "plot 'loss.gif': expected a file name that ends in .svg, .png or .pdf"},
       {kTinyTraining + "--set steps=1 --log " + folder.file("no/such/log"), "no/such/log"},
       {"--tensorflow --level O2", "--tensorflow and --level at once; expected one mechanism"},
       {"--dtype fp16", "--dtype: 'fp16': expected it with a mechanism"},

@@ -158,5 +158,19 @@ TEST(UsedSettings, Float32HyperparametersLetAdamTrainBfloat16) {
   EXPECT_LT(wide.back(), wide.front());
 }
 
+// What follows from other settings is not said again.
+TEST(UsedSettings, ChangedOnesAreThoseThatWereChosen) {
+  const auto changed = [](const char* settings) {
+    return train_detail::changed_settings(TrainSettings::from_json(settings).spelled_out());
+  };
+  EXPECT_EQ(changed("{}"), "the defaults");
+  EXPECT_EQ(changed(R"({"optimizer": "adam"})"), "optimizer=adam");
+  EXPECT_EQ(changed(R"({"optimizer": "adam", "beta1": 0.5})"), "optimizer=adam, beta1=0.5");
+  EXPECT_EQ(changed(R"({"mechanism": "level=O2", "epochs": 2})"), "mechanism=level=O2, epochs=2");
+  EXPECT_EQ(changed(R"({"behaviour": "all"})"), "behaviour=all");
+  EXPECT_EQ(changed(R"({"loss_scale": "64", "momentum": 0.8})"), "momentum=0.8, loss_scale=64");
+  EXPECT_EQ(train_detail::changed_settings(TrainSettings()), "the defaults");
+}
+
 }  // namespace
 }  // namespace softamp

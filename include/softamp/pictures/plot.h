@@ -63,8 +63,8 @@ void check_plot_file(const std::filesystem::path& file);
 /// Whether gnuplot can be run.
 bool plots_can_be_drawn();
 
-/// Draws `plot` into `file`, in the format of its ending (.svg or .png). The file appears complete or not at all. An
-/// .svg can be read back: its last element <metadata> is JSON, {"x": {"least", "greatest", "log"}, "y": the same,
+/// Draws `plot` into `file`, in the format of its ending (.svg, .png or .pdf). The file appears complete or not at all.
+/// An .svg can be read back: its last element <metadata> is JSON, {"x": {"least", "greatest", "log"}, "y": the same,
 /// "box": {"left", "right", "top", "bottom"}}, the box in the units of its coordinates; curve i is the element whose id
 /// is gnuplot_plot_<i + 1>, those of the panel or of the strips follow; the axes are those of the upper box.
 /// Throws std::invalid_argument for another ending, a curve whose x and y differ in length, an empty range, bars on a

@@ -67,11 +67,12 @@ struct RunOutput {
     std::optional<uint64_t> seed{};  ///< of the draws [=the settings']
     bool operator==(const Sample&) const = default;
   } sample{};
-  /// .svg or .png of the loss curve, if any loss is finite [=none]; below it learning rate and loss scale, where they
-  /// change, and the norm of the gradients, where it is computed.
+  /// .svg, .png or .pdf of the loss curve, if any loss is finite [=none]; below it learning rate and loss scale, where
+  /// they change, and the norm of the gradients, where it is computed.
   std::string plot{};
   /// File [=none] of histograms of exponents of weights, activations and gradients, layer by layer: .json, or a picture
-  /// of all gradients with and without the loss scale, .svg or .png. Counts; the same for any threads and backend.
+  /// of all gradients with and without the loss scale, .svg, .png or .pdf. Counts; the same for any threads and
+  /// backend.
   std::string histograms{};
   int64_t histogram_every = 0;     ///< (0: a tenth of the steps) of every so many steps, of the first and the last [=0]
   bool count_exponents = false;    ///< without a file, too: RunSummary::exponents

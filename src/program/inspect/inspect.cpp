@@ -5,6 +5,7 @@
 #include "src/program/inspect/block_inspection.h"
 #include "src/program/inspect/inspect_chips.h"
 #include "src/program/inspect/p3109_inspection.h"
+#include "src/program/provenance.h"
 
 #include "softamp/names/block_format_names.h"
 #include "softamp/numbers/number_text.h"
@@ -122,6 +123,7 @@ int run_block_inspection(const InspectOptions& o, const std::vector<std::string>
   }
   if (!o.file.empty() && !values.empty())
     throw UsageError("'" + values.front() + "': expected numbers or --file, not both");
+  if (o.json) remember_inputs(files::RunFiles().reads("--file", o.file));
   BlockInspection b = o.file.empty() ? block_of_values(f, values) : block_of_file(f, o.file, o.block_index, o.axis);
   if (o.amax) {
     if (f.family != block::BlockFamily::kNvfp4) throw UsageError("--amax: expected nvfp4, whose scales refer to it");

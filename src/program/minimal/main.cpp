@@ -47,7 +47,7 @@ images, and has no recipes.
   --temperature NUMBER  logits are divided by it before a token is drawn; 0: always the most probable [=1]
   --sample-seed N       of the draws [=the settings' seed]
   --gradient-norms      compute the norm of the gradients of each step: in --log, --csv, --plot
-  --plot FILE           draw the loss curve into FILE.svg or FILE.png by gnuplot [=none]
+  --plot FILE           draw the loss curve into FILE.svg, FILE.png or FILE.pdf by gnuplot [=none]
   --initial FILE        first weights, .npz of stored arrays under the variables' names, or a checkpoint [=initialisers]
   --print TENSOR        a tensor, NODE or NODE:PORT of a step's graphs, that every step prints on standard error; repeatable
   --enqueue TENSOR      a tensor that every step puts into --outfeed; repeatable

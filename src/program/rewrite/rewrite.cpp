@@ -1,6 +1,7 @@
 // softamp rewrite: a mechanism of mixed precision applied to a finished graph.
 #include "src/program/graph_input.h"
 #include "src/program/network_graph.h"
+#include "src/program/provenance.h"
 #include "src/program/rewrite/advise.h"
 #include "src/program/rewrite/evaluate.h"
 #include "src/program/rewrite/mechanism_options.h"
@@ -45,19 +46,6 @@ files::RunFiles list_files(const RewriteVerbOptions& o) {
       .writes("--output-report", o.report_file);
 }
 
-void check_files(const RewriteVerbOptions& o) {
-  const GraphKind in = kind_of_graph("", o.graph);
-  if (!o.out.empty() && kind_of_graph("--out: ", o.out) != in)
-    throw UsageError("--out: '" + o.out + "': " +
-                     (in == GraphKind::kGraphDef
-                          ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
-                            "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
-                          : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
-  list_files(o).check();
-  if (!o.out.empty()) files::try_output(o.out, "--out");
-  if (!o.report_file.empty()) files::try_output(o.report_file, "--output-report");
-}
-
 /// Without --report the ending of --output-report decides.
 ReportForm report_form(const RewriteVerbOptions& o) {
   if (o.report != ReportForm::kNone) return o.report;
@@ -68,6 +56,21 @@ ReportForm report_form(const RewriteVerbOptions& o) {
   if (ending == ".json") return ReportForm::kJson;
   if (ending == ".dot" || ending == ".gv") return ReportForm::kDot;
   return ReportForm::kTable;
+}
+
+void check_files(const RewriteVerbOptions& o) {
+  const GraphKind in = kind_of_graph("", o.graph);
+  if (!o.out.empty() && kind_of_graph("--out: ", o.out) != in)
+    throw UsageError("--out: '" + o.out + "': " +
+                     (in == GraphKind::kGraphDef
+                          ? "a GraphDef is not written as a softamp graph, which cannot hold operations that softamp "
+                            "does not know; expected a name that ends in .pb, .pbtxt or .pb.txt"
+                          : "a softamp graph is not written as a GraphDef; expected a name that ends in .json"));
+  const files::RunFiles files = list_files(o);
+  files.check();
+  if (report_form(o) == ReportForm::kJson) remember_inputs(files);
+  if (!o.out.empty()) files::try_output(o.out, "--out");
+  if (!o.report_file.empty()) files::try_output(o.report_file, "--output-report");
 }
 
 std::string rendered(const PrecisionReport& report, ReportForm form) {
@@ -185,7 +188,9 @@ PrecisionReport rewrite_softamp(const RewriteVerbOptions& o, const ChosenMechani
   reading.npy_files = &arrays;
   GivenValues values;
   const GraphFile file = load_own(o, reading, values);
-  list_files(o).reads("an array of the graph", arrays).check();
+  files::RunFiles files = list_files(o);
+  files.reads("an array of the graph", arrays).check();
+  if (report_form(o) == ReportForm::kJson) remember_inputs(files);
   for (const std::string& name : o.fetches) {
     try {
       file.graph.port(name);
@@ -342,8 +347,9 @@ int run_verb(const RewriteVerbOptions& o) {
     std::cerr << "softamp rewrite: " << files::printable(report.colours.mechanism) << ": " << report.converted_nodes()
               << " of " << report.nodes() << " nodes converted, " << report.plan.casts.size()
               << (report.plan.casts.size() == 1 ? " cast" : " casts") << " added; written to " << o.out << '\n';
-  const std::string text =
+  std::string text =
       evaluated ? rendered(*evaluated, report_form(o), o.top.value_or(kLines)) : rendered(report, report_form(o));
+  if (report_form(o) == ReportForm::kJson) text.insert(text.rfind('}'), ", \"provenance\": " + provenance().dump());
   if (o.report_file.empty())
     std::cout << text;
   else

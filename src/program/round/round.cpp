@@ -2,6 +2,7 @@
 #include "src/program/backend_option.h"
 #include "src/program/idle_options.h"
 #include "src/program/program.h"
+#include "src/program/provenance.h"
 #include "src/program/round/round_block_pieces.h"
 
 #include "softamp/machine/interrupt.h"
@@ -38,6 +39,7 @@ void check_round_files(const RoundOptions& o) {
     files.writes("--scales", o.scales);
   // A file of tensors would lose the others.
   (o.into_tensors() ? files.writes("OUT", out) : files.replaces("OUT", out, kArray)).check();
+  if (o.json) remember_inputs(files);
 }
 
 /// Options that only formats of blocks have.

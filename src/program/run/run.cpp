@@ -4,6 +4,7 @@
 #include "src/program/network_graph.h"
 #include "src/program/options.h"
 #include "src/program/program.h"
+#include "src/program/provenance.h"
 #include "src/program/run/run_options.h"
 
 #include "softamp/findings/exception.h"
@@ -58,6 +59,24 @@ std::vector<FedBack> fed_back(const RunnableGraph& runnable, const std::vector<s
     all.push_back({name, tensor, static_cast<size_t>(fetch - fetches.begin())});
   }
   return all;
+}
+
+/// The settings that are not the default: "esr=true, matmuls.partialsType=half"; "the defaults" if there is none.
+std::string changed_settings(const ExecutorOptions& options) {
+  const Json all = read_json(settings_json(options)), defaults = read_json(settings_json(ExecutorOptions{}));
+  std::string text;
+  const auto compare = [&](const std::string& key, const Json& value, const Json& usual) {
+    if (value != usual)
+      text += (text.empty() ? "" : ", ") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  for (const auto& [key, value] : all.items()) {
+    if (!value.is_object()) compare(key, value, defaults.value(key, Json()));
+    if (value.is_object())
+      for (const auto& [inner, inside] : value.items())
+        compare(key + "." + inner, inside, defaults.value(key, Json::object()).value(inner, Json()));
+  }
+  if (options.backend != ExecutorOptions{}.backend) compare("backend", options.backend, {});
+  return text.empty() ? "the defaults" : text;
 }
 
 /// The file of a fetch: "scope/y:1" is scope_y_1.npy.
@@ -174,11 +193,8 @@ class Run {
     for (const auto& [name, value] : graph_.variables) executor_->set_variable(name, value);
     for (const std::string& warning : executor_->warnings())
       std::cerr << "softamp run: warning: " << files::printable(warning) << '\n';
-    if (!o_.quiet) {
-      Json all = read_json(settings_json(options));
-      all["backend"] = options.backend;
-      std::cerr << "softamp run: " << all << '\n';
-    }
+    document_["settings"] = read_json(settings_json(options));
+    if (!o_.quiet) std::cerr << "softamp run: " << changed_settings(options) << '\n';
     return steps(graph_.feeds);
   }
 
@@ -202,6 +218,8 @@ class Run {
       files::try_folder(o_.out, "--out");
     }
     files.check();
+    if (o_.json) remember_inputs(files);
+    if (o_.isa != "auto") remember_instruction_set(o_.isa);
   }
 
   /// A trace that cannot be written is told at once; the run goes on without it, and ends with an error.

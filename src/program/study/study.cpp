@@ -1,6 +1,7 @@
 // softamp study: what a choice of precision, rounding or loss scale does to training, over several seeds.
 #include "src/program/backend_option.h"
 #include "src/program/idle_options.h"
+#include "src/program/provenance.h"
 #include "src/program/ranks/launched.h"
 #include "src/program/rewrite/mechanism_options.h"
 #include "src/program/study/study_kept.h"
@@ -14,7 +15,9 @@
 #include "softamp/machine/interrupt.h"
 #include "src/files/output_file.h"
 #include "src/files/run_files.h"
+#include "src/text/printable.h"
 #include "src/train/settings/settings_fields.h"
+#include "src/train/settings/used_settings.h"
 
 #include <nlohmann/json.hpp>
 
@@ -37,7 +40,7 @@ struct StudyOptions {
   uint64_t seeds = 0;                   ///< 0: the file's, else 3
   StudyRunning running;
   TableOptions tables;
-  bool log = false, json = false, quiet = false, environment = false, list = false, collect = false;
+  bool log = false, json = false, rates = false, quiet = false, environment = false, list = false, collect = false;
 
   bool only_looks() const { return list || collect; }
   bool take_standard_output() const {
@@ -144,6 +147,7 @@ void check_files(const StudyOptions& o, const std::vector<StudyRun>& runs) {
     if (const TrainSettings& s = run.settings; listed.insert({s.mechanism, s.network, s.data}).second)
       list_inputs(files, s);
   files.check();
+  if (o.json) remember_inputs(files);
   if (!o.report.empty() && !o.report.ends_with(".html") && !o.report.ends_with(".htm") && o.report != "/dev/stdout" &&
       o.report != "/dev/null")
     throw UsageError("--report: '" + o.report + "': expected a file name that ends in .html");
@@ -164,6 +168,8 @@ void check_together(const StudyOptions& o, const cli::App& app) {
     throw UsageError(std::string(option) + ": does not go with " + other + "; expected " + expected);
   };
   if (o.log && o.plots.empty() && o.report.empty()) throw UsageError("--log: expected --plot or --report beside it");
+  if (o.list || (!o.json && !o.tables.any() && o.runs_csv.empty()))
+    refuse_idle(app, "--rates", "the table on the screen has them anyway", "--json, --csv, --latex or --runs-csv");
   const char* const share = o.list ? "--list" : o.collect ? "--collect" : "--shard";
   if (!o.only_looks() && !o.json && o.report.empty() && o.running.folder.empty())
     refuse_idle(app, "--histograms", "nothing shows or keeps them", "--report, --json or --out");
@@ -204,7 +210,7 @@ void show(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyR
           StudyFiles& to) {
   const StudyReport report = study_report(plan, runs, results);
   if (o.json)
-    print_json(study_json(report));
+    print_json(study_json(report, o.rates));
   else
     print_study(report, o.take_standard_output() ? std::cerr : std::cout);
   std::cout << std::flush;  // so that the figures are shown even if a file cannot be written
@@ -213,8 +219,8 @@ void show(const StudyOptions& o, const StudyPlan& plan, const std::vector<StudyR
     file->write(text());
     file->commit();
   };
-  to.tables.write(study_table(report));
-  write(to.runs_csv, [&] { return study_runs_csv(plan, runs, results); });
+  to.tables.write(study_table(report, o.rates));
+  write(to.runs_csv, [&] { return study_runs_csv(plan, runs, results, o.rates); });
   write(to.steps_csv, [&] { return study_steps_csv(plan, runs, results); });
   write(to.report, [&] { return study_page(plan, runs, results, report, page_options(o)); });
   if (to.report && !o.quiet) std::cerr << "the report is " << o.report << '\n';
@@ -280,7 +286,7 @@ int run_shared(const StudyOptions& o, const StudyPlan& plan, const std::vector<S
     if (o.quiet) return;
     std::cerr << "softamp study: " << plan.rows() << " settings, " << plan.seeds << " seeds, " << runs.size() << " runs"
               << (shard ? ", " + std::to_string(mine.size()) + " in shard " + shard->text() : std::string()) << "; "
-              << plan.settings.to_json() << '\n';
+              << files::printable(train_detail::changed_settings(plan.settings)) << '\n';
     for (const std::string& warning : {drift_warning_of(plan), length_warning_of(plan)})
       if (!warning.empty()) std::cerr << "softamp study: warning: " << warning << '\n';
   };
@@ -384,7 +390,7 @@ Verb add_study(const cli::App& program) {
   app.add_flag("--collect", o->collect,
                "only make table, plots and files of the runs that --out has; exit code 1 if some are missing");
   add_backend(app, o->backend, "the settings', else emu");
-  repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg or FILE.png; repeatable", "FILE");
+  repeatable("--plot", o->plots, "draw the mean loss curves into FILE.svg, FILE.png or FILE.pdf; repeatable", "FILE");
   app.add_flag("--log", o->log, "the plot's loss on a logarithmic axis");
   o->tables.add(app, "a setting");
   app.add_option("--runs-csv", o->runs_csv, "write a line for each run: seed, outcome, first NaN, figures [=none]")
@@ -400,6 +406,8 @@ Verb add_study(const cli::App& program) {
                "count exponents of weights, activations and gradients in the first, the last and each tenth of a run's "
                "steps, for --report and --json; runs that were kept without are done again");
   app.add_flag("--json", o->json, "print one JSON document");
+  app.add_flag("--rates", o->rates,
+               "with --json, --csv, --latex or --runs-csv: also images a second, which differ from run to run");
   app.add_flag("--quiet", o->quiet, "no settings, no progress on standard error");
   for (const char* option : {"--grid", "--case", "--set"}) offer(app, option, setting_keys);
   app.footer(R"(Settings and their defaults: `softamp train --print-settings`. Results depend neither on --jobs

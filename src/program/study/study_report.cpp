@@ -65,7 +65,8 @@ struct Figure {
   std::function<results::Cell(size_t row)> of;
 };
 
-std::vector<Figure> figures(const StudyReport& r) {
+/// rates: those that clocks decide, too.
+std::vector<Figure> figures(const StudyReport& r, bool rates) {
   using results::Shown;
   std::vector<Figure> all;
   const auto add = [&](results::Column column, const auto& of) {
@@ -95,9 +96,11 @@ std::vector<Figure> figures(const StudyReport& r) {
              &StudyRow::test_loss);
   add_spread({"accuracy_percent", "accuracy_sd", "accuracy_se"}, "accuracy %", 2, everywhere, &StudyRow::accuracy);
   add_number("skipped_steps", "skipped", 1, everywhere, [](const StudyRow& row) { return row.skipped; });
-  add_number("images_per_second", per_second(r), 0, everywhere,
-             [](const StudyRow& row) { return row.images_per_second; });
-  if (mechanisms) add_number("relative_speed", "speed", 2, everywhere, [](const StudyRow& row) { return row.speed; });
+  if (rates)
+    add_number("images_per_second", per_second(r), 0, everywhere,
+               [](const StudyRow& row) { return row.images_per_second; });
+  if (rates && mechanisms)
+    add_number("relative_speed", "speed", 2, everywhere, [](const StudyRow& row) { return row.speed; });
   add({.key = "stopped", .shown = programs}, [](const StudyRow& row) { return row.stopped; });
   add({.key = "stopped_of", .head = "stopped", .right = true, .shown = Shown::kToPeople}, [](const StudyRow& row) {
     return row.stopped ? std::to_string(row.stopped) + " of " + std::to_string(row.runs) : "0";
@@ -227,10 +230,10 @@ std::string study_description(const StudyReport& r) {
   return text + ", " + std::to_string(r.seeds) + (r.seeds == 1 ? " seed" : " seeds");
 }
 
-results::Table study_table(const StudyReport& r) {
+results::Table study_table(const StudyReport& r, bool rates) {
   results::Table table{.title = study_description(r), .columns = {}};
   for (const std::string& key : r.keys) table.columns.push_back({key});
-  const std::vector<Figure> all = figures(r);
+  const std::vector<Figure> all = figures(r, rates);
   for (const Figure& figure : all) table.columns.push_back(figure.column);
   for (size_t i = 0; i < r.rows.size(); ++i) {
     results::Row& row = table.rows.emplace_back(r.rows[i].values.begin(), r.rows[i].values.end());
@@ -240,7 +243,7 @@ results::Table study_table(const StudyReport& r) {
 }
 
 void print_study(const StudyReport& r, std::ostream& out) {
-  out << "study: " << files::printable(study_description(r)) << "\n\n" << results::text(study_table(r));
+  out << "study: " << files::printable(study_description(r)) << "\n\n" << results::text(study_table(r, true));
   const bool mechanisms = r.compares_mechanisms(), complete = r.complete();
   if (!complete) out << "\nn: the runs that are there, of " << r.seeds << (r.seeds == 1 ? " seed" : " seeds");
   out << "\nfinal loss: mean of the last tenth of the steps; sd, se: over the seeds; " << per_second(r)
@@ -267,13 +270,13 @@ void print_study(const StudyReport& r, std::ostream& out) {
   }
 }
 
-Json study_json(const StudyReport& r) {
+Json study_json(const StudyReport& r, bool rates) {
   Json json;
   json["verb"] = "study";
   json["settings"] = read_json(r.settings.to_json());
   json["seeds"] = r.seeds;
   json["rows"] = Json::array();
-  const std::vector<Figure> all = figures(r);
+  const std::vector<Figure> all = figures(r, rates);
   for (size_t i = 0; i < r.rows.size(); ++i) {
     const StudyRow& row = r.rows[i];
     Json line;

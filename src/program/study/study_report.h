@@ -71,11 +71,12 @@ StudyReport study_report(const StudyPlan& plan, const std::vector<StudyRun>& run
 std::string study_description(const StudyReport& report);
 
 void print_study(const StudyReport& report, std::ostream& out);
-Json study_json(const StudyReport& report);
-results::Table study_table(const StudyReport& report);
+/// rates: with what clocks decide: images a second, relative speeds.
+Json study_json(const StudyReport& report, bool rates);
+results::Table study_table(const StudyReport& report, bool rates);
 /// One line a run that is there: its seed, what became of it, its figures; of an exception the first line.
 std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
-                           const std::vector<std::optional<StudyResult>>& results);
+                           const std::vector<std::optional<StudyResult>>& results, bool rates);
 /// One line a step of every run that is there: its loss.
 std::string study_steps_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
                             const std::vector<std::optional<StudyResult>>& results);

@@ -56,7 +56,11 @@ class Workers {
       : runs_(runs),
         how_(how),
         queue_(runs, kept, std::move(keys), seed_by_seed(runs), results,
-               {[this] { return stopped(); }, [this](const StudyResult& result) { steps_ += result.losses.size(); },
+               {[this] { return stopped(); },
+                [this](const StudyResult& result) {
+                  steps_ += result.losses.size();
+                  ++begun_runs_;
+                },
                 [this](size_t count, const std::string& holder) { say_waiting(count, holder); }}),
         memory_(engine::machine_memory()),
         gate_(memory_.bytes,
@@ -65,7 +69,9 @@ class Workers {
                           << " bytes, " << inside << " others are under way, and this process gets at most "
                           << memory_.text() << '\n';
               }),
-        progress_("study", std::max<uint64_t>(1, steps), "steps") {}
+        progress_("study", std::max<uint64_t>(1, steps), "steps") {
+    for (const std::optional<StudyResult>& result : results) begun_runs_ += result.has_value();
+  }
 
   void run(size_t count) {
     work_on_threads(
@@ -110,6 +116,7 @@ class Workers {
 
   std::optional<StudyResult> train(const StudyRun& run, RunInputs& read) {
     StudyResult result;
+    ++begun_runs_;
     struct Room {  // of the run in the machine's memory, until it ends
       MemoryGate& gate;
       uint64_t bytes = 0;
@@ -139,7 +146,8 @@ class Workers {
       queue_.alive();
       if (!how_.progress) return;
       const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (lock) progress_.update(done);
+      if (lock && progress_.due())
+        progress_.update(done, "run " + std::to_string(begun_runs_) + " of " + std::to_string(runs_.size()));
     };
     try {
       const RunSummary summary = run_training(run.settings, output);
@@ -174,6 +182,7 @@ class Workers {
   const std::vector<StudyRun>& runs_;
   const StudyRunning& how_;
   std::atomic<uint64_t> steps_{0};
+  std::atomic<size_t> begun_runs_{0};  ///< here, before, or by other processes
   std::atomic<bool> failed_{false};
   RunQueue queue_;
   engine::MachineMemory memory_;

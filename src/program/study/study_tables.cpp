@@ -25,11 +25,12 @@ results::Row row_of(const StudyPlan& plan, const StudyRun& run) {
 }  // namespace
 
 std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& runs,
-                           const std::vector<std::optional<StudyResult>>& results) {
+                           const std::vector<std::optional<StudyResult>>& results, bool rates) {
   results::Table table{
       .columns = columns_of(plan, {"outcome", "nonfinite_step", "nonfinite_part", "nonfinite_tensor", "nonfinite_value",
                                    "final_loss", "images", "correct", "accuracy_percent", "test_loss", "skipped_steps",
-                                   "replica_drift_step", "replica_drift", "images_per_second", "stopped"})};
+                                   "replica_drift_step", "replica_drift", "stopped"})};
+  if (rates) table.columns.push_back({"images_per_second"});
   for (size_t i = 0; i < runs.size(); ++i) {
     if (!results[i]) continue;
     const StudyResult& r = *results[i];
@@ -45,8 +46,8 @@ std::string study_runs_csv(const StudyPlan& plan, const std::vector<StudyRun>& r
       row.insert(row.end(), {drift.first_step, drift.largest.distance});
     else
       row.resize(row.size() + 2);
-    row.push_back(results::number_or_nothing(r.images_per_second));
     row.emplace_back(r.stopped.substr(0, r.stopped.find('\n')));
+    if (rates) row.push_back(results::number_or_nothing(r.images_per_second));
   }
   return results::csv(table);
 }

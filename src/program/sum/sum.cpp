@@ -1,6 +1,7 @@
 // softamp sum: running sums of a number or of arrays.
 #include "src/program/idle_options.h"
 #include "src/program/options.h"
+#include "src/program/provenance.h"
 #include "src/program/sum/sum_cases.h"
 #include "src/program/sum/sum_report.h"
 #include "src/program/sum/sum_table.h"
@@ -144,6 +145,7 @@ int run_sum(SumOptions& o, const cli::App& app) {
   o.files.list(files, o.json);
   for (const std::string& file : o.plots) files.writes("--plot", file);
   files.check();
+  if (o.json) remember_inputs(files);
   for (const std::string& file : o.plots) check_plot_file(file);
   if (o.input.files.size() == 2)
     o.input.products = o.rounded_products ? detail::Products::kRounded : detail::Products::kExact;
@@ -262,7 +264,8 @@ Verb add_sum(const cli::App& program) {
   app.add_option_function(
          "--plot",
          [o](const std::vector<std::string>& files) { o->plots.insert(o->plots.end(), files.begin(), files.end()); },
-         "draw into FILE.svg or FILE.png the running sums of one --value; else errors over random bits, where there "
+         "draw into FILE.svg, FILE.png or FILE.pdf the running sums of one --value; else errors over random bits, "
+         "where there "
          "are "
          "several numbers of them, or over additions, beside sqrt(n) u; may be repeated")
       .type_name("FILE")

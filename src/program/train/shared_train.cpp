@@ -1,6 +1,7 @@
 #include "src/program/train/shared_train.h"
 
 #include "src/exchange/mpi_exchange.h"
+#include "src/program/provenance.h"
 #include "src/program/ranks/launched.h"
 #include "src/program/ranks/ranks_here.h"
 #include "src/program/usage.h"
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace softamp::program {
@@ -101,6 +103,8 @@ int run_on(Exchange& exchange, TrainVerbOptions o) {
 }  // namespace
 
 int run_train_on_ranks(TrainVerbOptions o) {
+  o.inputs_known = remember_inputs;
+  o.provenance = [] { return provenance().dump(); };
   const Launched launched = launched_by();
   if (launched.ranks == 1) return run_train(std::move(o));
   o.usual_replicas = launched.ranks;

@@ -36,6 +36,8 @@ void check_train_options(const cli::App& app, const TrainCommand& o) {
     refuse_idle(app, "--lost-updates", "nothing shows them", "--log or --json, or no --quiet");
   if (output.log.empty() && output.plot.empty() && o.csv.empty() && !o.find_loss_scale)
     refuse_idle(app, "--gradient-norms", "nothing shows them", "--log, --csv or --plot");
+  if (!o.json || o.find_loss_scale || !o.compare.empty())
+    refuse_idle(app, "--rates", "nothing shows them", "--json of a run that trains");
   if (launched_by().ranks == 1)
     refuse_idle(app, "--compare-weights", "one process trains", "several, started by mpirun or srun");
 }
@@ -85,12 +87,14 @@ Verb add_train(const cli::App& program) {
       "--json");
   app.add_flag("--gradient-norms", o->output.gradient_norms,
                "compute the norm of the gradients of each step, which clipping needs anyway: in --log, --csv, --plot");
-  app.add_option("--plot", o->output.plot,
-                 "draw the loss curve into FILE.svg or FILE.png; below it learning rate and loss scale, where they "
-                 "change, and the gradients' norm, where it is computed [=none]")
+  app.add_option(
+         "--plot", o->output.plot,
+         "draw the loss curve into FILE.svg, FILE.png or FILE.pdf; below it learning rate and loss scale, where they "
+         "change, and the gradients' norm, where it is computed [=none]")
       .type_name("FILE");
   app.add_option("--histograms", o->output.histograms,
-                 "count the exponents of weights, activations and gradients by layer: FILE.json; FILE.svg, FILE.png: a "
+                 "count the exponents of weights, activations and gradients by layer: FILE.json; FILE.svg, FILE.png, "
+                 "FILE.pdf: a "
                  "picture of the gradients with and without the loss scale; in --json, too [=none]")
       .type_name("FILE");
   add_whole(app, "--histogram-every", o->output.histogram_every, 0, uint64_t{1} << 40,
@@ -141,6 +145,7 @@ Verb add_train(const cli::App& program) {
   add_whole(app, "--compare-weights", o->output.compare_weights_every, 0, 1 << 30,
             "with several processes: after every N steps they compare hashes of their weights; 0: never [=1]");
   app.add_flag("--json", o->json, "print one JSON document; the lines go to standard error");
+  app.add_flag("--rates", o->rates, "with --json: also seconds and images a second, which differ from run to run");
   app.add_flag("--quiet", o->output.quiet, "no lines, no progress; only errors");
   offer(app, "--set", setting_keys);
   app.footer(R"(Settings and their defaults: `softamp train --print-settings`. Examples of files: examples/training.

@@ -55,7 +55,7 @@ TrainSettings settings_from(const TrainVerbOptions& o) {
   return settings;
 }
 
-Json summary_json(const TrainSettings& settings, const RunSummary& run) {
+Json summary_json(const TrainSettings& settings, const RunSummary& run, bool rates) {
   Json json;
   json["verb"] = "train";
   json["settings"] = read_json(settings.to_json());
@@ -77,8 +77,10 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
     json["evaluations"].push_back(one);
   }
   json["weight_hashes"] = run.weight_hashes;
-  json["seconds"] = run.seconds;
-  json["images_per_second"] = run.images_per_second;
+  if (rates) {
+    json["seconds"] = run.seconds;
+    json["images_per_second"] = run.images_per_second;
+  }
   if (const auto& m = run.mechanism)
     json["mechanism"] = {{"mechanism", m->mechanism}, {"nodes", m->nodes}, {"converted", m->converted},
                          {"low_share", m->low_share}, {"casts", m->casts}, {"casts_to_low", m->casts_to_low}};
@@ -109,7 +111,10 @@ Json summary_json(const TrainSettings& settings, const RunSummary& run) {
   return json;
 }
 
-void print_document(const Json& document) { std::cout << files::printable_json(document.dump(2)) << '\n'; }
+void print_document(const TrainVerbOptions& o, Json document) {
+  if (o.provenance) document["provenance"] = read_json(o.provenance());
+  std::cout << files::printable_json(document.dump(2)) << '\n';
+}
 
 /// Refuses files that an option leaves unwritten.
 void refuse_files(const TrainVerbOptions& o, const std::string& why) {
@@ -134,10 +139,10 @@ int search(const TrainSettings& settings, const TrainVerbOptions& o) {
   refuse_files(o, "--find-loss-scale does not train");
   const LossScaleSearch found = find_max_loss_scale(settings);
   if (!o.output.quiet)
-    std::cerr << "softamp train: " << settings.to_json()
+    std::cerr << "softamp train: " << files::printable(train_detail::changed_settings(settings))
               << "\nsoftamp train: used: " << train_detail::used_settings(settings) << '\n';
   if (o.json) {
-    print_document({{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
+    print_document(o, {{"verb", "train"}, {"max_loss_scale", found.scale}, {"overflows", found.overflows}});
     return kSuccess;
   }
   std::cout << "max loss scale  " << shortest_decimal(found.scale) << ": the first step "
@@ -171,15 +176,15 @@ int compare(const TrainSettings& settings, const TrainVerbOptions& o) {
                    return InterruptGuard::pending() != 0;
                  }});
   if (o.json)
-    print_document({{"verb", "train"},
-                    {"settings", read_json(settings.to_json())},
-                    {"used", read_json(train_detail::used_settings(settings))},
-                    {"compared", {found.left, found.right}},
-                    {"equal_steps", found.steps},
-                    {"tensors", found.tensors},
-                    {"elements", found.elements},
-                    {"exception", found.exception.empty() ? Json() : Json(found.exception)},
-                    {"difference", difference_json(found.difference)}});
+    print_document(o, {{"verb", "train"},
+                       {"settings", read_json(settings.to_json())},
+                       {"used", read_json(train_detail::used_settings(settings))},
+                       {"compared", {found.left, found.right}},
+                       {"equal_steps", found.steps},
+                       {"tensors", found.tensors},
+                       {"elements", found.elements},
+                       {"exception", found.exception.empty() ? Json() : Json(found.exception)},
+                       {"difference", difference_json(found.difference)}});
   else
     std::cout << found.text() << '\n';
   if (found.difference) return kCheckFailed;
@@ -213,6 +218,7 @@ void check_files(const TrainVerbOptions& o, const TrainSettings& settings) {
       .writes("--outfeed", o.output.outfeed)
       .writes("TF_BF16_DUMP_PATH", o.recipe_dump)
       .check();
+  if (o.json && o.inputs_known) o.inputs_known(files);
 }
 
 /// Of several ranks the first tells.
@@ -277,10 +283,10 @@ int run_train(TrainVerbOptions o) {
   } catch (const FloatingPointError& e) {
     if (csv) csv->commit();
     if (tells(o)) std::cerr << e.what() << '\n';
-    if (o.json) print_document({{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
+    if (o.json) print_document(o, {{"verb", "train"}, {"exception", read_json(e.report(DumpFormat::kJson))}});
     return kFloatingPointException;
   }
-  if (o.json) print_document(summary_json(settings, run));
+  if (o.json) print_document(o, summary_json(settings, run, o.rates));
   if (const int signal = run.finished ? 0 : signal_of_any(o))
     return !tells(o) ? 128 + signal
                      : interrupted(signal, "after " + std::to_string(run.steps) + " steps" +

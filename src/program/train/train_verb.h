@@ -2,7 +2,9 @@
 #pragma once
 
 #include "softamp/train/training_run.h"
+#include "src/files/run_files.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,10 +23,13 @@ struct TrainVerbOptions {
   std::string initial;          ///< file of first weights; "": the settings'
   std::string csv;              ///< a line for each step goes there; "": nowhere
   RunOutput output;
-  int64_t steps = 0;       ///< 0: the settings'
-  int threads = 0;         ///< 0: the settings'
-  int usual_replicas = 1;  ///< where neither file nor `set` names them
+  int64_t steps = 0;                                         ///< 0: the settings'
+  int threads = 0;                                           ///< 0: the settings'
+  int usual_replicas = 1;                                    ///< where neither file nor `set` names them
+  std::function<void(const files::RunFiles&)> inputs_known;  ///< called before anything is written [=none]
+  std::function<std::string()> provenance;                   ///< of the JSON document, an object [=none]
   bool print_settings = false, find_loss_scale = false, json = false;
+  bool rates = false;  ///< the JSON document has seconds and images a second
 };
 
 /// Runs it and returns its exit code. Throws UsageError and what run_training throws.

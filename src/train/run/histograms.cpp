@@ -43,9 +43,9 @@ std::optional<int> power_of(float scale) {
 void check_histograms_file(const std::string& file) {
   if (is_document(file)) return files::try_output(file);
   const std::string ending = std::filesystem::path(file).extension().string();
-  if (ending != ".svg" && ending != ".png")
+  if (ending != ".svg" && ending != ".png" && ending != ".pdf")
     throw std::invalid_argument("histograms '" + files::printable(file) +
-                                "': expected a file name that ends in .json, .svg or .png");
+                                "': expected a file name that ends in .json, .svg, .png or .pdf");
   check_plot_file(file);
 }
 

@@ -13,7 +13,7 @@
 
 namespace softamp::train_detail {
 
-/// Throws std::invalid_argument unless the ending is .json, .svg or .png, and as check_plot_file.
+/// Throws std::invalid_argument unless the ending is .json, .svg, .png or .pdf, and as check_plot_file.
 void check_histograms_file(const std::string& file);
 
 class Histograms {

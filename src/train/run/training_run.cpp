@@ -250,7 +250,7 @@ class Run {
 
   void introduce() const {
     if (out_.quiet) return;
-    std::cerr << s_.program << ": " << s_.to_json() << '\n'
+    std::cerr << s_.program << ": " << files::printable(train_detail::changed_settings(s_)) << '\n'
               << s_.program << ": used: " << train_detail::used_settings(s_) << '\n';
     for (const std::string& warning : trainer_.warnings())
       std::cerr << s_.program << ": warning: " << files::printable(warning) << '\n';

@@ -4,6 +4,7 @@
 
 #include "softamp/machine/float_environment.h"
 #include "softamp/precision/loss_scale.h"
+#include "src/text/read_json.h"
 #include "src/train/json_number.h"
 #include "src/train/run/run_data.h"
 
@@ -55,5 +56,26 @@ std::string used_settings(const TrainSettings& settings, const std::set<DType>& 
 }
 
 std::string used_settings(const TrainSettings& settings) { return used_settings(settings, trained_dtypes(settings)); }
+
+std::string changed_settings(const TrainSettings& settings) {
+  TrainSettings usual;  // what null stands for follows from these
+  usual.network = settings.network;
+  usual.precision = settings.precision;
+  usual.optimizer = settings.optimizer;
+  usual.mechanism = settings.mechanism;
+  usual.chip = settings.chip;
+  const Json all = read_json(settings.to_json()), defaults = read_json(TrainSettings{}.to_json());
+  const Json spelled_out = read_json(usual.spelled_out().to_json()), chosen = read_json(usual.to_json());
+  const auto is = [](const Json& object, const std::string& key, const Json& value) {
+    return object.contains(key) && object[key] == value;
+  };
+  std::string text;
+  for (const auto& [key, value] : all.items()) {
+    const bool chooses = chosen.contains(key) && !is(defaults, key, chosen[key]);
+    if (key == "program" || is(defaults, key, value) || (!chooses && is(spelled_out, key, value))) continue;
+    text += (text.empty() ? "" : ", ") + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return text.empty() ? "the defaults" : text;
+}
 
 }  // namespace softamp::train_detail

@@ -20,4 +20,8 @@ std::string used_settings(const TrainSettings& settings, const std::set<DType>& 
 /// Of the dtypes that the run trains.
 std::string used_settings(const TrainSettings& settings);
 
+/// The settings that are not the default, as --set takes them: "precision=float16, epochs=2"; "the defaults" if there
+/// is none.
+std::string changed_settings(const TrainSettings& settings);
+
 }  // namespace softamp::train_detail

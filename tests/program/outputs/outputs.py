@@ -122,6 +122,10 @@ def lines_of_safetensors(data):
     return [data[8:8 + length].decode().rstrip()] + hexadecimal(data[8 + length:], 1)
 
 
+# What tells of the program and the machine (tests/program/provenance.py looks at it).
+PROVENANCE = re.compile(r',\n  "provenance": \{\n(?:    .*\n)*  \}(?=\n\}\n$)|, "provenance": \{.*\}(?=\}\n$)')
+
+
 def fold(text):
     """JSON as it is printed, two blanks a level, in longer lines; as it is where it is printed otherwise."""
     try:
@@ -142,6 +146,7 @@ def fold(text):
 
 
 def lines_of_text(text):
+    text = PROVENANCE.sub("", text) if text[:1] == "{" else text
     lines = fold(text) if text[:1] in "{[" and text.count("\n") > 1 else text.split("\n")
     if lines and not lines[-1]:
         lines.pop()

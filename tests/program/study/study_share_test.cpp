@@ -234,8 +234,8 @@ TEST_F(SharedStudy, OtherStudiesAreNotDisturbed) {
 }
 
 TEST_F(SharedStudy, RunsThatAreOneAreDoneOnce) {
-  const Outcome o =
-      run_softamp(kSharedRuns + "--case precision=float16 --case precision=half --seeds 2 --quiet --json " + into_);
+  const Outcome o = run_softamp(
+      kSharedRuns + "--case precision=float16 --case precision=half --seeds 2 --quiet --json --rates " + into_);
   const json rows = json_of(o)["rows"];
   EXPECT_EQ(rows[0]["mean_losses"], rows[1]["mean_losses"]);
   EXPECT_EQ(rows[0]["images_per_second"], rows[1]["images_per_second"]);

@@ -272,7 +272,7 @@ TEST_F(SharedStudy, ShardsHaveEqualParts) {
   }
   const Outcome last = run_softamp(study + "--shard 5/5 " + into_);
   EXPECT_EQ(without_speed(last.out), without_speed(alone.out)) << "the last one has all";
-  EXPECT_TRUE(contains(last.err, ", 12 runs, 2 in shard 5/5; {")) << last.err;
+  EXPECT_TRUE(contains(last.err, ", 12 runs, 2 in shard 5/5; generated=true")) << last.err;
   EXPECT_EQ(run_softamp(study + "--quiet --shard 20/40 " + into_).out, last.out) << "a shard without a run";
 }
 
@@ -350,7 +350,7 @@ TEST_F(SharedStudy, ListsAndCollectsWhatIsThere) {
   EXPECT_EQ(lines("t.csv"), 1 + 4);
   EXPECT_EQ(lines("r.csv"), 1 + 8);
   EXPECT_EQ(lines("s.csv"), 1 + 8 * 8);
-  EXPECT_TRUE(contains(read_text(folder_.file("t.csv")), "\nfloat16,on,0,,,,,,,,,,,0,"))
+  EXPECT_TRUE(contains(read_text(folder_.file("t.csv")), "\nfloat16,on,0,,,,,,,,,,0,"))
       << read_text(folder_.file("t.csv"));
   EXPECT_TRUE(contains(read_text(folder_.file("p.svg")), "no run"));
   const Outcome document = run_softamp(study + "--collect --json " + into_);

@@ -1,6 +1,7 @@
 #include "src/inspection/inspection.h"
 
 #include "src/numbers/decimal_text.h"
+#include "src/text/counted.h"
 
 #include "softamp/names/names.h"
 #include "softamp/numbers/number_text.h"
@@ -65,14 +66,19 @@ RoundingPolicy with(RoundingPolicy policy, StochasticVariant variant) {
   return policy;
 }
 
-/// The results of a stochastic rounding for R = 0 and R = 2^r - 1.
+/// The results of a stochastic rounding for R = 0 and R = 2^r - 1, and how many R give the second where they differ:
+/// above the largest number both may be that one.
 struct Outcomes {
   uint64_t ups, numbers;
   Rounded stays, goes_up;
+
+  bool by_chance() const { return stays.code != goes_up.code; }
 };
 Outcomes outcomes(const Placement& p, const RoundingPolicy& policy) {
-  return {p.ups(policy), uint64_t{1} << policy.random_bits, round_and_pack(p.format, p.value, policy, 0),
-          round_and_pack(p.format, p.value, policy, ~uint32_t{0})};
+  Outcomes o{0, uint64_t{1} << policy.random_bits, round_and_pack(p.format, p.value, policy, 0),
+             round_and_pack(p.format, p.value, policy, ~uint32_t{0})};
+  if (o.by_chance()) o.ups = p.ups(policy);
+  return o;
 }
 
 std::string exact_and_code(const FloatFormat& f, uint64_t code) {
@@ -121,7 +127,7 @@ void print_roundings(const Placement& p, const RoundingPolicy& base, std::ostrea
   for (const StochasticVariant variant : stochastic_variants(f)) {
     const Outcomes o = outcomes(p, with(base, variant));
     out << std::left << std::setw(21) << "stochastic " + name_of(variant);
-    if (o.stays.code == o.goes_up.code) {
+    if (!o.by_chance()) {
       out << exact_and_code(f, o.stays.code) << "; whatever the random bits\n";
       continue;
     }
@@ -155,7 +161,7 @@ Json roundings_json(const Placement& p, const RoundingPolicy& base) {
     entry["ups"] = o.ups;
     entry["of"] = o.numbers;
     entry["probability"] = static_cast<double>(o.ups) / static_cast<double>(o.numbers);
-    entry["up"] = code_text(p.format, o.goes_up.code);
+    entry["up"] = o.by_chance() ? Json(code_text(p.format, o.goes_up.code)) : Json();
     entry["else"] = code_text(p.format, o.stays.code);
     json["stochastic"][name_of(variant)] = std::move(entry);
   }
@@ -197,7 +203,7 @@ void print_inspection(const Inspection& s, std::ostream& out) {
   out << '\n';
   print_number(s, out);
   if (!s.inexact()) return;
-  out << "\nEvery rounding of " << s.text << ", stochastic with " << s.base.random_bits << " random bits\n";
+  out << "\nEvery rounding of " << s.text << ", stochastic with " << counted(s.base.random_bits, "random bit") << '\n';
   print_roundings(*s.placement, s.base, out);
 }
 

@@ -1,4 +1,5 @@
 #include "src/program/options.h"
+#include "src/text/counted.h"
 
 #include "softamp/numerics/convert.h"
 
@@ -113,7 +114,7 @@ std::string RoundingOptions::description(const FloatFormat& f, const std::string
   const RoundingPolicy applied = policy(f);
   std::string text = format_name(f) + ", rounding " + name_of(applied.mode);
   if (applied.stochastic())
-    text += " (" + name_of(applied.variant) + ", " + std::to_string(applied.random_bits) + " bits" +
+    text += " (" + name_of(applied.variant) + ", " + counted(applied.random_bits, "bit") +
             (random_bits.empty() ? ", " + name_of(engine) + ", seed " + std::to_string(seed) : " from " + random_bits) +
             ")";
   return text + ", overflow " + name_of(applied.overflow) +

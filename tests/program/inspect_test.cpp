@@ -31,6 +31,32 @@ TEST(Inspect, ACodeIsTakenApart) {
   EXPECT_FALSE(x.contains("roundings"));
 }
 
+/// Above the largest number of a format without infinity all random bits give that number: none rounds up to another.
+TEST(Inspect, NothingGoesUpToItself) {
+  for (const char* arguments :
+       {"7 --format e2m1", "-7 --format e2m1", "70000 --overflow saturate", "17 --format Binary4p2sf"}) {
+    const json x = inspection_of(arguments);
+    for (const auto& [variant, entry] : x["roundings"]["stochastic"].items()) {
+      EXPECT_TRUE(entry["up"].is_null()) << arguments << " " << variant;
+      EXPECT_EQ(entry["ups"], 0) << arguments << " " << variant;
+      EXPECT_EQ(entry.value("probability", 0.0), 0) << arguments << " " << variant;
+    }
+  }
+  const json between = inspection_of("5.5 --format e2m1")["roundings"]["stochastic"]["carry"];
+  EXPECT_EQ(between["up"], "0x7");
+  EXPECT_EQ(between["else"], "0x6");
+}
+
+TEST(Inspect, OneBitIsNoBits) {
+  for (const char* arguments : {"inspect 0.1 --bits 1", "inspect 0.1 --bits 1 --format Binary8p4se",
+                                "sum --value 0.1 --count 3 --rounding stochastic --bits 1"}) {
+    const std::string text = run_softamp(arguments).out;
+    EXPECT_NE(text.find(text.starts_with("0.1 in") ? "stochastic with 1 random bit" : "carry, 1 bit, "),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST(Inspect, ClassesAndNeighboursAtTheEdges) {
   const auto edge = [](const std::string& arguments) {
     const json x = inspection_of(arguments);

@@ -1,6 +1,7 @@
 #include "src/program/inspect/p3109_inspection.h"
 
 #include "src/program/format_choice.h"
+#include "src/text/counted.h"
 #include "src/text/hexadecimal.h"
 
 #include <nlohmann/json.hpp>
@@ -98,7 +99,8 @@ void print_p3109(const P3109Inspection& s, std::ostream& out) {
       << "smallest     " << p3109_value_and_code(f, 1) << '\n'
       << "NaN          " << p3109_code(f, f.nan_code()) << '\n';
   if (!s.number) return;
-  out << "\nEvery rounding of " << s.text << ", stochastic with " << s.bits << " random bits, saturation none\n";
+  out << "\nEvery rounding of " << s.text << ", stochastic with " << counted(s.bits, "random bit")
+      << ", saturation none\n";
   for (const RoundingMode mode : kP3109Modes)
     out << std::left << std::setw(21) << name_of(mode)
         << p3109_value_and_code(f, p3109_projected(s, RoundingPolicy::ieee(mode), Saturation::kNone)) << '\n';
@@ -138,7 +140,10 @@ Json p3109_json(const P3109Inspection& s) {
   for (const StochasticVariant variant : kP3109Variants) {
     const P3109Outcomes o = p3109_outcomes(s, variant);
     json["roundings"]["stochastic"][name_of(variant)] = {
-        {"ups", o.ups}, {"of", o.numbers}, {"up", p3109_code(f, o.goes_up)}, {"else", p3109_code(f, o.stays)}};
+        {"ups", o.ups},
+        {"of", o.numbers},
+        {"up", o.goes_up == o.stays ? Json() : Json(p3109_code(f, o.goes_up))},
+        {"else", p3109_code(f, o.stays)}};
   }
   for (const auto& [name, saturation] : kP3109Saturations)
     json["saturations"][name] = entry(p3109_projected(s, RoundingPolicy{}, saturation));

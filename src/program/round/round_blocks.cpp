@@ -5,6 +5,7 @@
 #include "softamp/numbers/number_text.h"
 #include "softamp/tensor/block_bulk.h"
 #include "src/machine/progress.h"
+#include "src/text/counted.h"
 
 #include <nlohmann/json.hpp>
 
@@ -84,7 +85,7 @@ std::string block_description(const RoundOptions& o, const block::BlockFormat& f
   std::string text =
       block_format_text(f) + " along axis " + std::to_string(o.axis) + ", rounding " + name_of(f.rounding().mode);
   if (!f.rounding().stochastic()) return text;
-  return text + " (" + name_of(f.rounding().variant) + ", " + std::to_string(f.rounding().random_bits) + " bits, " +
+  return text + " (" + name_of(f.rounding().variant) + ", " + counted(f.rounding().random_bits, "bit") + ", " +
          name_of(o.rounding.engine) + ", seed " + std::to_string(o.rounding.seed) + ", step " +
          std::to_string(o.rounding_step) + ")";
 }

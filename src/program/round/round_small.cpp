@@ -5,6 +5,7 @@
 #include "softamp/numerics/operand.h"
 #include "softamp/numerics/random.h"
 #include "src/machine/progress.h"
+#include "src/text/counted.h"
 
 #include <oneapi/tbb/blocked_range.h>
 #include <oneapi/tbb/parallel_for.h>
@@ -145,7 +146,7 @@ std::string small_description(const RoundOptions& o) {
   std::string text = small_name(o) + ", rounding " + name_of(o.rounding.mode);
   const Json settings = small_settings(o);
   if (settings.contains("bits"))
-    text += " (" + name_of(o.rounding.variant) + ", " + std::to_string(o.rounding.random_bits()) + " bits" +
+    text += " (" + name_of(o.rounding.variant) + ", " + counted(o.rounding.random_bits(), "bit") +
             (o.random_bits.empty() ? ", " + name_of(o.rounding.engine) + ", seed " + std::to_string(o.rounding.seed) +
                                          (o.rounding_step ? ", step " + std::to_string(o.rounding_step) : "")
                                    : " from " + o.random_bits) +

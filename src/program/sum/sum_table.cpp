@@ -4,6 +4,7 @@
 #include "softamp/numbers/number_text.h"
 #include "src/numbers/decimal_text.h"
 #include "src/results/text.h"
+#include "src/text/counted.h"
 
 #include <nlohmann/json.hpp>
 
@@ -28,7 +29,7 @@ RoundingPolicy policy(const SumRow& row) { return row.of.rounding.policy(row.of.
 /// "stochastic, 13 bits", "nearest".
 std::string rounding_text(const SumRow& row) {
   const RoundingPolicy p = policy(row);
-  return name_of(p.mode) + (p.stochastic() ? ", " + std::to_string(p.random_bits) + " bits" : "");
+  return name_of(p.mode) + (p.stochastic() ? ", " + counted(p.random_bits, "bit") : "");
 }
 
 std::string bound_text(const SumRow& row) {

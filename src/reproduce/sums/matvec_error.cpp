@@ -15,6 +15,7 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/survey.h"
+#include "src/text/counted.h"
 
 #include <tbb/parallel_for.h>
 
@@ -308,9 +309,8 @@ std::string said_of_stochastic(const std::vector<FloatFormat>& formats, int bits
            ". u is 2^-p, and sqrt(n) u the curve that the publication draws. A single stochastic rounding may err by "
            "2 u, so that the error may lie above that curve at small n; the checks hold it against 2 sqrt(n) u.";
   const std::string count = std::to_string(bits);
-  return "Rounded stochastically with " + count + (bits == 1 ? " random bit" : " random bits") +
-         ", every addition loses what is below 2^-" + count +
-         " of the distance between two numbers: such losses do not come back, and add up. At " + at +
+  return "Rounded stochastically with " + counted(bits, "random bit") + ", every addition loses what is below 2^-" +
+         count + " of the distance between two numbers: such losses do not come back, and add up. At " + at +
          " the mean error of all rows is " + in_each([&](size_t k) { return sights[k].back().mean; }) +
          ". Nothing is asserted of sqrt(n) u then, u = 2^-p.";
 }

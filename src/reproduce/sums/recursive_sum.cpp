@@ -12,6 +12,7 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/steps/paths.h"
 #include "src/reproduce/survey.h"
+#include "src/text/counted.h"
 
 #include <tbb/parallel_for.h>
 
@@ -304,8 +305,8 @@ std::string said_of_stochastic(int bits, bool unbiased) {
            "probability that makes it right on average; the errors of the single additions cancel, and the error of "
            "the "
            "sum stays far below sqrt(n) u, the one that a random walk of n roundings would reach.";
-  return "Rounded stochastically with " + std::to_string(bits) + (bits == 1 ? " random bit" : " random bits") +
-         ", an addition loses what is below 2^-" + std::to_string(bits) +
+  return "Rounded stochastically with " + counted(bits, "random bit") + ", an addition loses what is below 2^-" +
+         std::to_string(bits) +
          " of the distance between two numbers of a format; nothing is asserted of formats whose sums lose by that.";
 }
 

@@ -13,6 +13,7 @@
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"
 #include "src/reproduce/training/tutorial_losses.h"
+#include "src/text/counted.h"
 #include "src/text/hexadecimal.h"
 #include "src/text/joined.h"
 
@@ -109,7 +110,7 @@ struct Stochastic {
 /// of 20,000 sums; and the exact mean.
 void check_computed(Run& run, const FloatFormat& f, int bits, const Stochastic& s) {
   std::vector<Check>& checks = run.outcome.checks;
-  const std::string what = format_name(f) + ", " + std::to_string(bits) + " bits: expectation";
+  const std::string what = format_name(f) + ", " + counted(bits, "bit") + ": expectation";
   const bool fp16 = f == kFp16;
   // A sum below 2 discards at most 13 bits of the addend: with as many random bits every one of them counts, and no
   // addition has a bias.
@@ -118,7 +119,7 @@ void check_computed(Run& run, const FloatFormat& f, int bits, const Stochastic& 
         equal(what, Against::kBound, significant_digits(s.exact.mean, 9), fp16 ? "1.00016594" : "1.00135803"));
     const double computed_sd = fp16 ? .0154 : .0510;
     const double bound = kSumStandardErrors * s.exact.sd / std::sqrt(2 * kComputedSums) + .00005;
-    checks.push_back({format_name(f) + ", " + std::to_string(bits) + " bits: standard deviation", Against::kBound,
+    checks.push_back({format_name(f) + ", " + counted(bits, "bit") + ": standard deviation", Against::kBound,
                       fixed_places(s.exact.sd, 5),
                       fixed_places(computed_sd, 4) + " +- " + fixed_places(bound, 5) + " of 20,000 sums",
                       std::abs(s.exact.sd - computed_sd) <= bound});
@@ -146,8 +147,7 @@ Stochastic stochastic(Run& run, const FloatFormat& f, int bits) {
     if (f == kFp16 && m.random_bits == bits) computed = m.mean;
   run.outcome.tables[1].rows.push_back(
       {format_name(f), bits, c.samples, found.mean, found.sd, *least, *greatest, s.exact.mean, s.exact.sd, computed});
-  const std::string what =
-      format_name(f) + ", " + std::to_string(bits) + " bits, " + std::to_string(c.samples) + " sums: ";
+  const std::string what = format_name(f) + ", " + counted(bits, "bit") + ", " + std::to_string(c.samples) + " sums: ";
   std::vector<Check>& checks = run.outcome.checks;
   const double bound = kSumStandardErrors * error;
   checks.push_back(within(

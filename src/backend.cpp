@@ -1,4 +1,5 @@
 #include "src/backend.h"
+#include "src/names/name_rows.h"
 
 #include <map>
 #include <stdexcept>
@@ -23,8 +24,7 @@ std::map<std::string, BackendFactory>& table() {
   return backends;
 }
 
-/// "gpu" is another spelling of "cuda".
-std::string backend_called(const std::string& name) { return name == "gpu" ? "cuda" : name; }
+std::string backend_called(const std::string& name) { return name_rows::our_name(name_rows::kBackends, name); }
 
 /// The factory of the backend of this name.
 BackendFactory factory_of(const std::string& name) {
@@ -63,13 +63,13 @@ std::vector<std::string> cuda_architectures() { return cuda::architectures(); }
 // implements: N305
 BackendChoice choose_backend(const ExecutorOptions& options) {
   std::string why;
-  if (options.backend == "auto") {
+  const std::string backend = backend_called(options.backend);
+  if (backend == "auto") {
     why = why_the_cpu(options);
     const std::string device = why.empty() ? device_name(why) : std::string();
     if (!device.empty()) return {"cuda", device};
     return {"emu", why.substr(0, why.find("; expected"))};
   }
-  const std::string backend = backend_called(options.backend);
   factory_of(backend);
   if (backend != "cuda") return {backend, {}};
   const std::string device = device_name(why);
@@ -122,7 +122,7 @@ void round_on(const std::string& backend, const bulk::ChipConversion& c, std::sp
   options.random.slice = rounding.slice;
   const Semantics semantics = chip_semantics(c.chip, c.to, c.overflow, c.bits);
   const bool on_device = backend_called(backend) == "cuda";
-  if (!on_device && backend != "emu")
+  if (!on_device && backend_called(backend) != "emu")
     throw std::invalid_argument(unknown_name_message("backend", backend, {"emu", "cuda"}));
   if (!on_device) return bulk::round(in, c.to, codes, semantics, options);
   if (options.isa != bulk::InstructionSet::kAuto)
@@ -177,7 +177,8 @@ std::unique_ptr<Executor> make_executor(Graph graph, ExecutorOptions options) {
   options = with_preset(std::move(options), graph.preset());
   if (options.config.ipu_model.tiles_per_ipu > 0)
     options.device.tiles = static_cast<int>(options.config.ipu_model.tiles_per_ipu);
-  options.backend = options.backend == "auto" ? choose_backend(options).backend : backend_called(options.backend);
+  options.backend = backend_called(options.backend);
+  if (options.backend == "auto") options.backend = choose_backend(options).backend;
   return factory_of(options.backend)(std::move(graph), std::move(options));
 }
 

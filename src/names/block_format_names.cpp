@@ -7,6 +7,7 @@
 #include "src/names/idle.h"
 #include "src/names/name_rows.h"
 #include "src/text/comma_list.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -182,7 +183,7 @@ block::BlockFormat parse_block_format(std::string_view text) {
   for (const NamedBlockFormat& f : named_block_formats()) {
     known.push_back(f.names.front());
     for (const std::string& n : f.names)
-      if (!found && name_rows::same_word(n, name)) found = &f;
+      if (!found && same_word(n, name)) found = &f;
   }
   if (!found) throw UnknownName(unknown_name_message("block format", name, known));
   BlockFormat format = found->format;
@@ -198,7 +199,7 @@ block::BlockFormat parse_block_format(std::string_view text) {
     const std::string key = part.substr(0, equals);
     const Option* option = nullptr;
     for (const Option& o : kOptions)
-      if (name_rows::same_word(o.name, key)) option = &o;
+      if (same_word(o.name, key)) option = &o;
     if (!option) {
       std::vector<std::string> names;
       for (const Option& o : kOptions) names.emplace_back(o.name);

@@ -2,11 +2,13 @@
 // here (names/names.h, chips/chip_table.h, names/dtype.h, and through them every verb, settings and JSON).
 //
 // The first name of a row is ours: what is printed and written into files. It stays as it is: digests and files depend
-// on it. The others are what the field writes. Words are compared without regard to case, '_' as '-'.
+// on it. The others are what the field writes. Words are compared as src/text/word.h has it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@
 #include "softamp/numerics/format.h"
 #include "softamp/numerics/rounding.h"
 #include "softamp/numerics/semantics.h"
+#include "src/text/word.h"
 
 namespace softamp::name_rows {
 
@@ -65,14 +68,15 @@ inline constexpr Row<DType> kOtherDTypes[] = {
     {DType::kString, {"string", "DT_STRING"}},
 };
 
+/// near_even, rnear_even and so on are SoftFloat's and TestFloat's.
 inline constexpr Row<RoundingMode> kModes[] = {
-    {RoundingMode::kNearestEven, {"nearest", "nearest-even", "rne", "rn"}},
-    {RoundingMode::kNearestAway, {"nearest-away", "rna"}},
-    {RoundingMode::kTowardZero, {"zero", "toward-zero", "truncate", "rz"}},
-    {RoundingMode::kUp, {"up", "ru"}},
-    {RoundingMode::kDown, {"down", "rd"}},
+    {RoundingMode::kNearestEven, {"nearest", "nearest-even", "rne", "rn", "near_even", "rnear_even"}},
+    {RoundingMode::kNearestAway, {"nearest-away", "rna", "near_maxMag", "rnear_maxMag"}},
+    {RoundingMode::kTowardZero, {"zero", "toward-zero", "truncate", "rz", "minMag", "rminMag"}},
+    {RoundingMode::kUp, {"up", "ru", "max", "rmax"}},
+    {RoundingMode::kDown, {"down", "rd", "min", "rmin"}},
     {RoundingMode::kStochastic, {"stochastic", "sr"}},
-    {RoundingMode::kOdd, {"odd", "to-odd", "ro"}},
+    {RoundingMode::kOdd, {"odd", "to-odd", "ro", "rodd"}},
 };
 inline constexpr Row<StochasticVariant> kVariants[] = {
     {StochasticVariant::kCarry, {"carry", "srff"}}, {StochasticVariant::kHalf, {"half", "srf"}},
@@ -103,6 +107,10 @@ inline constexpr Row<RandomEngine> kEngines[] = {
     {RandomEngine::kPhilox7, {"philox7", "philox4x32-7"}},
     {RandomEngine::kXoroshiro128aox, {"xoroshiro128aox"}},
 };
+/// Backends; "auto" is one of the others.
+inline constexpr Names kBackends[] = {{"emu"}, {"cuda", "gpu"}, {"auto"}};
+/// The flags of a FloatingPointBehaviour, and words for several of them.
+inline constexpr Names kBehaviours[] = {{"inv"}, {"div0"}, {"oflo"}, {"esr"}, {"nanoo"}, {"all"}, {"off", "none"}};
 inline constexpr Row<Preset> kPresets[] = {{Preset::kIeee, {"ieee"}}, {Preset::kIpu, {"ipu"}}};
 
 inline constexpr Row<Chip> kChips[] = {
@@ -140,6 +148,12 @@ inline constexpr Row<Accumulator> kAccumulators[] = {
 };
 static_assert(std::size(kAccumulators) == softamp::kAccumulators);
 
+inline constexpr Row<AmpInner> kInners[] = {
+    {AmpInner::kFmaChain, {name_of(AmpInner::kFmaChain)}},
+    {AmpInner::kRn32Each, {name_of(AmpInner::kRn32Each)}},
+    {AmpInner::kExactDot4, {name_of(AmpInner::kExactDot4)}},
+};
+
 /// In the order of the enumeration.
 inline constexpr Row<TensorCoreOperands> kTensorCoreOperands[] = {
     {TensorCoreOperands::kOwn, {name_of(TensorCoreOperands::kOwn)}},
@@ -149,14 +163,6 @@ inline constexpr Row<TensorCoreOperands> kTensorCoreOperands[] = {
     {TensorCoreOperands::kAsE5m2, {name_of(TensorCoreOperands::kAsE5m2), "float8_e5m2", "fp8_e5m2"}},
 };
 static_assert(std::size(kTensorCoreOperands) == softamp::kTensorCoreOperands);
-
-constexpr char plain(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '_' ? '-' : c; }
-constexpr bool same_word(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i)
-    if (plain(a[i]) != plain(b[i])) return false;
-  return true;
-}
 
 constexpr bool has_name(const Names& names, std::string_view word) {
   for (const std::string_view name : names)
@@ -178,6 +184,35 @@ constexpr const FormatRow* find_format(std::string_view word) {
   for (const FormatRow& row : kFormats)
     if (has_name(row, word)) return &row;
   return nullptr;
+}
+
+inline std::vector<std::string> first_names(std::span<const Names> list) {
+  std::vector<std::string> all;
+  for (const Names& names : list) all.emplace_back(names.front());
+  return all;
+}
+/// The word as the list spells it; a word that the list does not have stays as it is.
+inline std::string our_name(std::span<const Names> list, std::string_view word) {
+  for (const Names& names : list)
+    if (has_name(names, word)) return std::string(names.front());
+  return std::string(word);
+}
+/// The same for each word of a text, between commas and blanks.
+inline std::string our_names(std::span<const Names> list, std::string_view text) {
+  std::string all;
+  for (size_t at = 0; at <= text.size(); ++at) {
+    const size_t end = std::min(text.find_first_of(", ", at), text.size());
+    all += our_name(list, text.substr(at, end - at));
+    if (end < text.size()) all += text[end];
+    at = end;
+  }
+  return all;
+}
+
+/// "half" or "float" for a dtype's name that means it; another word stays as it is.
+inline std::string our_partials(std::string_view word) {
+  const auto dtype = parse_dtype(word);
+  return dtype == DType::kFloat16 ? "half" : dtype == DType::kFloat32 ? "float" : std::string(word);
 }
 
 /// The names that a row has.
@@ -207,6 +242,13 @@ template <typename T, size_t n>
 T value_from_name(const char* what, const Row<T> (&rows)[n], std::string_view name) {
   if (const Row<T>* row = find(rows, name)) return row->value;
   throw UnknownName(unknown_name_message(what, name, all_described(rows)));
+}
+
+/// The same for a list of words; the word as the list spells it.
+template <class Words>
+std::string word_from_name(const char* what, const Words& words, std::string_view name) {
+  if (const auto* const found = find_word(words, name)) return std::string(*found);
+  throw UnknownName(unknown_name_message(what, name, {std::begin(words), std::end(words)}));
 }
 
 template <typename T, size_t n>

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "src/names/habits.h"
 #include "src/names/name_rows.h"
 #include "src/text/edit_distance.h"
 #include "src/text/joined.h"
@@ -70,8 +71,12 @@ std::string unknown_name_message(std::string_view what, std::string_view name, c
       }
     }
   }
+  const std::string_view meant = meant_by_habit(what, name);
   return "unknown " + std::string(what) + " '" + std::string(name) + "'" +
-         (nearest.empty() ? "" : "; nearest: " + nearest) + "; known: " + joined(known);
+         (!meant.empty()    ? "; expected " + std::string(meant)
+          : nearest.empty() ? ""
+                            : "; nearest: " + nearest) +
+         "; known: " + joined(known);
 }
 
 const std::vector<NamedFormat>& named_formats() {

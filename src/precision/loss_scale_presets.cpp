@@ -9,9 +9,9 @@
 #include "softamp/numbers/number_text.h"
 #include "softamp/precision/loss_scale.h"
 #include "src/text/joined.h"
-#include "src/text/lower_case.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -145,10 +145,8 @@ LossScaleOptions LossScaleOptions::parse(std::string_view text) {
   std::string word(text.substr(0, 200));
   double number = 0;
   if (read_number(word, number)) return fixed(number);
-  word = lower_case(word);
-  if (word == "dynamic") word = "tensorflow";
-  for (const LossScaleOptions& r : table())
-    if (r.name == word) return r;
+  if (same_word(word, "dynamic")) word = "tensorflow";
+  if (const LossScaleOptions* const row = find_word(table(), word, &LossScaleOptions::name)) return *row;
 
   const std::vector<std::string> known = preset_names();
   throw std::invalid_argument("Could not interpret loss scale identifier: " + files::excerpt(text) +

@@ -5,9 +5,11 @@
 #include <array>
 #include <stdexcept>
 
+#include "src/precision/recipe_source.h"
 #include "src/text/joined.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -37,13 +39,13 @@ std::string choices(std::string_view given, const Names& names) {
 
 /// What to write for a word that is a value of some mechanism: "; for this, write policy=mixed_float16".
 std::string form_of_value(std::string_view value) {
-  const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), value) != names.end(); };
-  const char* kind = among(kPolicies)                      ? "policy"
-                     : among(kLevelNames)                  ? "level"
-                     : value == "full" || value == "basic" ? "recipe"
-                     : among(OpLists::preset_names())      ? "tensorflow"
-                     : among(Fp8Recipe::names())           ? "fp8"
-                                                           : nullptr;
+  const auto among = [&](const auto& names) { return find_word(names, value) != nullptr; };
+  const char* kind = among(kPolicies)                 ? "policy"
+                     : among(kLevelNames)             ? "level"
+                     : among(kBuiltInRecipes)         ? "recipe"
+                     : among(OpLists::preset_names()) ? "tensorflow"
+                     : among(Fp8Recipe::names())      ? "fp8"
+                                                      : nullptr;
   return kind ? "; for this, write " + std::string(kind) + "=" + std::string(value) : "";
 }
 
@@ -82,7 +84,7 @@ class Reader {
 
   void read_kind(std::string_view name) {
     for (size_t k = 0; k < kKinds.size(); ++k)
-      if (name == kKinds[k]) {
+      if (same_word(name, kKinds[k])) {
         m_.kind = static_cast<MechanismKind>(k);
         return;
       }
@@ -103,11 +105,11 @@ class Reader {
     try {
       switch (m_.kind) {
         case MechanismKind::kNone: break;
-        case MechanismKind::kTensorFlow: OpLists::preset(value); return;
-        case MechanismKind::kRecipe: Recipe::find(value); return;
-        case MechanismKind::kPolicy: read_policy(); return;
-        case MechanismKind::kLevel: m_.value = name_of(parse_amp_level(value)); return;
-        case MechanismKind::kFp8: Fp8Recipe::find(value); return;
+        case MechanismKind::kTensorFlow: OpLists::preset(m_.value = our_word(OpLists::preset_names(), value)); return;
+        case MechanismKind::kRecipe: Recipe::find(m_.value = our_word(kBuiltInRecipes, value)); return;
+        case MechanismKind::kPolicy: m_.value = our_word(kPolicies, value), read_policy(); return;
+        case MechanismKind::kLevel: m_.value = name_of(parse_amp_level(our_word(kLevelNames, value))); return;
+        case MechanismKind::kFp8: Fp8Recipe::find(m_.value = our_word(Fp8Recipe::names(), value)); return;
       }
     } catch (const std::invalid_argument& e) {
       std::string what = e.what();

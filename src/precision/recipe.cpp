@@ -9,10 +9,12 @@
 
 #include "src/files/input_file.h"
 #include "src/files/output_file.h"
+#include "src/precision/recipe_source.h"
 #include "src/text/lower_case.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
 #include "src/text/read_json.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -44,15 +46,16 @@ bool Recipe::operator==(const Recipe& other) const {
 }
 
 Recipe Recipe::find(std::string_view name_or_path, RecipeReading reading) {
-  if (name_or_path == "full") return full();
-  if (name_or_path == "basic") return basic();
+  const std::string name = our_word(kBuiltInRecipes, name_or_path);
+  if (name == "full") return full();
+  if (name == "basic") return basic();
   const fs::path path(name_or_path);
   std::error_code error;
   if (fs::exists(path, error)) return load(path, reading);
   // A text that looks like a path is taken for one.
   const bool word = name_or_path.find_first_of("/.\\") == std::string_view::npos;
   throw std::invalid_argument("recipe '" + excerpt(name_or_path) + "': there is no such file" +
-                              (word ? graph_detail::nearest_of(name_or_path, std::array{"full", "basic"}) : "") +
+                              (word ? graph_detail::nearest_of(name_or_path, kBuiltInRecipes) : "") +
                               "; expected full, basic, or the path of a JSON file");
 }
 

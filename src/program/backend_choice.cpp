@@ -3,8 +3,8 @@
 #include "src/program/usage.h"
 
 #include "softamp/names/names.h"
+#include "src/names/name_rows.h"
 
-#include <algorithm>
 #include <iostream>
 
 namespace softamp::program {
@@ -19,15 +19,14 @@ std::string line_of(const std::string& asked, const BackendChoice& choice) {
 }  // namespace
 
 const std::vector<std::string>& backend_names() {
-  static const std::vector<std::string> kBackends = {"emu", "cuda", "auto"};
-  return kBackends;
+  static const std::vector<std::string> kNames = name_rows::first_names(name_rows::kBackends);
+  return kNames;
 }
 
 std::string backend_from_name(const std::string& text, const std::string& option) {
-  const std::vector<std::string>& known = backend_names();
-  if (text == "gpu") return "cuda";
-  if (std::find(known.begin(), known.end(), text) != known.end()) return text;
-  throw UsageError(option + ": " + unknown_name_message("backend", text, known));
+  const std::string name = name_rows::our_name(name_rows::kBackends, text);
+  if (find_word(backend_names(), name)) return name;
+  throw UsageError(option + ": " + unknown_name_message("backend", text, backend_names()));
 }
 
 void settle_backend(ExecutorOptions& options, const std::string& place) {

@@ -35,9 +35,6 @@ const Option& Option::type_name(const std::string& value) const { return option_
 const Option& Option::expected(int values) const { return option_->expected(values), *this; }
 const Option& Option::expected(int least, int most) const { return option_->expected(least, most), *this; }
 const Option& Option::allow_extra_args(bool allowed) const { return option_->allow_extra_args(allowed), *this; }
-const Option& Option::one_of(const std::vector<std::string>& words) const {
-  return option_->check(CLI::IsMember(words)), *this;
-}
 const Option& Option::excludes(const Option& other) const { return option_->excludes(other.option_), *this; }
 const Option& Option::excludes(const std::string& other) const { return option_->excludes(other), *this; }
 const Option& Option::needs(const Option& other) const { return option_->needs(other.option_), *this; }

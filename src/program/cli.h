@@ -27,7 +27,6 @@ class Option {
   const Option& expected(int values) const;
   const Option& expected(int least, int most) const;
   const Option& allow_extra_args(bool allowed) const;  ///< --x A B, beside --x A --x B
-  const Option& one_of(const std::vector<std::string>& words) const;
   const Option& excludes(const Option& other) const;
   const Option& excludes(const std::string& other) const;
   const Option& needs(const Option& other) const;

@@ -4,6 +4,7 @@
 #include "src/numbers/dyadic.h"
 #include "src/program/usage.h"
 #include "src/text/lower_case.h"
+#include "src/text/word.h"
 
 #include <algorithm>
 
@@ -21,12 +22,8 @@ bool looks_like_p3109(const std::string& name) {
   return name.starts_with("p3109") || (name.starts_with("binary") && name.find('p') != std::string::npos);
 }
 
-/// The name in "mxfp4:scale_rule=rceil", '-' as '_'.
-std::string first_word(const std::string& low) {
-  std::string word = low.substr(0, low.find(':'));
-  std::ranges::replace(word, '-', '_');
-  return word;
-}
+/// The name in "mxfp4:scale_rule=rceil".
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(':')); }
 
 /// Names of the formats that have blocks, all spellings.
 const std::vector<std::string>& block_words() {
@@ -62,9 +59,9 @@ FormatChoice format_choice_from_name(const std::string& name) {
   choice.p3109 = p3109::format_from_name(low);
   if (choice.p3109) return choice;
   if (looks_like_p3109(low)) throw UsageError("--format: '" + name + "': expected " + kP3109Form);
-  choice.e8m0 = std::ranges::find(kE8m0Names, low) != std::end(kE8m0Names);
+  choice.e8m0 = find_word(kE8m0Names, low) != nullptr;
   if (choice.e8m0) return choice;
-  if (std::ranges::find(block_words(), first_word(low)) != block_words().end()) {
+  if (find_word(block_words(), first_word(low))) {
     choice.blocks = name;
     return choice;
   }

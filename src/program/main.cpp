@@ -1,5 +1,7 @@
 // softamp: reads the command line, runs one verb, and turns errors into exit codes.
+#include "src/names/habits.h"
 #include "src/program/description/version.h"
+#include "src/program/description/words.h"
 #include "src/program/program.h"
 #include "src/program/provenance.h"
 #include "src/program/ranks/ranks_here.h"
@@ -16,6 +18,7 @@
 
 #include <array>
 #include <iostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,16 +62,17 @@ Examples:
 
 `softamp VERB --help` explains each verb.)";
 
-/// Refuses options that the verb does not have, before any other error, with the nearest that it has.
-void check_option_names(const cli::App& verb, const std::vector<std::string>& arguments) {
+/// Refuses options that the verb does not have, before any other error, with what is meant, or the nearest that it has.
+void check_option_names(const cli::App& verb, std::span<const std::string> arguments) {
   std::vector<std::string> known;
   for (const cli::Option& option : verb.options())
     for (const std::string& name : option.long_names()) known.push_back("--" + name);
-  for (const std::string& argument : arguments) {
-    if (argument == "--") return;
-    if (argument.rfind("--", 0) != 0) continue;
-    const std::string name = argument.substr(0, argument.find('='));
-    if (!verb.find_option(name)) throw UsageError(softamp::unknown_name_message("option", name, known));
+  for (; !arguments.empty() && arguments.front() != "--"; arguments = arguments.subspan(1)) {
+    const std::string& argument = arguments.front();
+    if (!argument.starts_with("--") || verb.find_option(argument.substr(0, argument.find('=')))) continue;
+    const cli::Option set = verb.find_option("--set");
+    throw UsageError(softamp::unknown_option_message(
+        arguments, known, set ? softamp::program::offered(set) : std::vector<std::string>{}));
   }
 }
 
@@ -126,8 +130,9 @@ int run(int argc, char** argv, std::string& place) {
   if (argc > 1 && argv[1][0] != '-') {
     chosen = &find_verb(verbs, argv[1]);
     place += std::string(" ") + argv[1];
-    check_option_names(chosen->app, {argv + 2, argv + argc});
-    check_values(chosen->app, {argv + 2, argv + argc});
+    const std::vector<std::string> arguments(argv + 2, argv + argc);
+    check_option_names(chosen->app, arguments);
+    check_values(chosen->app, arguments);
   }
   if (!program.parse(argc, argv, place)) return kSuccess;  // --help
   if (chosen == nullptr) throw UsageError("--json: expected --version beside it, or a verb before it");

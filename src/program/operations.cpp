@@ -2,6 +2,7 @@
 #include "src/program/options.h"
 #include "src/program/program.h"
 #include "src/text/joined.h"
+#include "src/text/word.h"
 
 #include "softamp/graph/operation.h"
 #include "softamp/train/network_file.h"
@@ -53,7 +54,7 @@ int run_operations(const OperationsOptions& o) {
                  "\n"
               << operation_table_markdown();
   } else if (!o.name.empty()) {
-    print_one(operation(o.name));
+    print_one(operation(our_word(operations(), o.name, &Operation::name)));
   } else {
     size_t width = 0;
     for (const Operation& op : operations()) width = std::max(width, op.name.size());

@@ -7,6 +7,7 @@
 #include "softamp/chips/chip_table.h"
 #include "softamp/names/names.h"
 #include "src/arithmetic/rounding_choice.h"
+#include "src/names/name_rows.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -36,9 +37,9 @@ cli::Option add_whole(const cli::App& app, const std::string& name, T& target, u
       description, "N");
 }
 
-/// An option whose value is a word that `parse` understands; `parse` throws UnknownName.
-template <typename T, typename Parse>
-cli::Option add_word(const cli::App& app, const std::string& name, T& target, Parse parse,
+/// An option whose value is a word that `parse` understands, one of `words`; `parse` throws UnknownName.
+template <typename T, typename Parse, typename OfferedWords>
+cli::Option add_word(const cli::App& app, const std::string& name, T& target, Parse parse, const OfferedWords& words,
                      const std::string& description) {
   cli::Option option = add_text(
       app, name,
@@ -50,8 +51,32 @@ cli::Option add_word(const cli::App& app, const std::string& name, T& target, Pa
         }
       },
       description, "WORD");
-  offer(app, name, names_of_all<T>);
+  offer(app, name, words);
   return option;
+}
+template <typename T, typename Parse>
+cli::Option add_word(const cli::App& app, const std::string& name, T& target, Parse parse,
+                     const std::string& description) {
+  return add_word(app, name, target, parse, names_of_all<T>, description);
+}
+/// The same for a word of a list, which is kept as the list spells it. `what`: what the word names.
+inline cli::Option add_word(const cli::App& app, const std::string& name, std::string& target, const char* what,
+                            const Words& words, const std::string& description) {
+  return add_word(
+      app, name, target,
+      [what, words](const std::string& word) { return name_rows::word_from_name(what, words, word); }, words,
+      description);
+}
+/// The same for a name of one of the rows.
+template <typename T, typename Value, size_t n>
+cli::Option add_word(const cli::App& app, const std::string& name, T& target, const char* what,
+                     const name_rows::Row<Value> (&rows)[n], const std::string& description) {
+  Words words;
+  for (const auto& row : rows) words.emplace_back(row.names.front());
+  return add_word(
+      app, name, target,
+      [what, &rows](const std::string& word) { return name_rows::value_from_name(what, rows, word); }, words,
+      description);
 }
 
 /// The values of the options about rounding, and the seed of their random bits [=0].

@@ -2,6 +2,7 @@
 
 #include "softamp/findings/registers.h"
 #include "softamp/numbers/number_text.h"
+#include "src/program/behaviour_option.h"
 
 #include <algorithm>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include "src/text/hexadecimal.h"
 #include "src/text/joined.h"
 #include "src/text/lower_case.h"
+#include "src/text/word.h"
 
 namespace softamp::program {
 namespace {
@@ -84,28 +86,6 @@ std::string hex(uint64_t value, int digits) { return "0x" + hexadecimal(value, d
 
 }  // namespace
 
-FloatingPointBehaviour behaviour_from_words(const std::string& place, const std::vector<std::string>& words) {
-  FloatingPointBehaviour b = FloatingPointBehaviour::all_off();
-  const struct {
-    const char* name;
-    bool* field;
-  } fields[] = {{"inv", &b.inv}, {"div0", &b.div0}, {"oflo", &b.oflo}, {"esr", &b.esr}, {"nanoo", &b.nanoo}};
-  for (const std::string& word : words) {
-    if (word == "all" || word == "off" || word == "none") {
-      for (const auto& f : fields) *f.field = word == "all";
-      continue;
-    }
-    const auto known =
-        std::find_if(std::begin(fields), std::end(fields), [&](const auto& f) { return word == f.name; });
-    if (known == std::end(fields))
-      throw UsageError(
-          place + ": " +
-          unknown_name_message("flag", word, {"inv", "div0", "oflo", "esr", "nanoo", "all", "off (none)"}));
-    *known->field = true;
-  }
-  return b;
-}
-
 const char* UnitScript::help() {
   return R"(Commands of a script, one a line; # begins a comment. An operand is a number, rounded to nearest, or a code
 such as 0x3C00.
@@ -170,11 +150,12 @@ ScriptStep UnitScript::execute(const std::string& line) {
   std::vector<std::string> known;
   for (const Command& command : commands()) {
     known.push_back(command.name);
-    if (words[0] != command.name) continue;
+    if (!same_word(words[0], command.name)) continue;
     const int count = static_cast<int>(words.size()) - 1;
     if (count < command.least || count > command.most)
       throw UsageError(words[0] + ": " + std::to_string(count) + " words follow; expected " + command.expected +
                        (command.least == command.most ? ", " + std::to_string(command.least) + " words" : ""));
+    words[0] = command.name;
     (this->*command.action)(words, step);
     return step;
   }

@@ -65,9 +65,4 @@ class UnitScript {
   uint32_t tile_ = 0, worker_ = 0;
 };
 
-/// The behaviour that has these flags (inv, div0, oflo, esr, nanoo) on and the others off; "all" turns all on, "off" or
-/// "none" all off, and later words come on top.
-/// Throws UsageError for another word; `place` begins its message.
-FloatingPointBehaviour behaviour_from_words(const std::string& place, const std::vector<std::string>& words);
-
 }  // namespace softamp::program

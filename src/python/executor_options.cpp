@@ -1,4 +1,5 @@
 #include "src/python/executor_options.h"
+#include "src/names/name_rows.h"
 
 #include <algorithm>
 #include <functional>
@@ -16,19 +17,11 @@ namespace {
 using Set = std::function<void(ExecutorOptions&, nb::handle)>;
 
 AmpInner inner_from(std::string_view name) {
-  const AmpInner all[] = {AmpInner::kFmaChain, AmpInner::kRn32Each, AmpInner::kExactDot4};
-  std::vector<std::string> known;
-  for (const AmpInner inner : all) {
-    if (name == name_of(inner)) return inner;
-    known.emplace_back(name_of(inner));
-  }
-  throw UnknownName(unknown_name_message("accumulation", name, known));
+  return name_rows::value_from_name("accumulation", name_rows::kInners, name);
 }
 
 void set_partials(ExecutorOptions& o, nb::handle value) {
-  const std::string text(word(value, "partials"));
-  const auto dtype = parse_dtype(text);
-  const std::string poplars = dtype == DType::kFloat16 ? "half" : dtype == DType::kFloat32 ? "float" : text;
+  const std::string poplars = name_rows::our_partials(word(value, "partials"));
   o.config.matmuls.poplar_options["partialsType"] = poplars;
   o.config.convolutions.poplar_options["partialsType"] = poplars;
   product_options(o.config.matmuls.poplar_options, "matmuls");

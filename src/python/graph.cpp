@@ -7,6 +7,7 @@
 #include "softamp/graph/graph_json.h"
 #include "softamp/graph/graph_text.h"
 #include "softamp/names/names.h"
+#include "src/names/name_rows.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/executor_options.h"
@@ -234,6 +235,15 @@ void bind_graph(nb::module_& m) {
           nb::rv_policy::take_ownership, nb::arg("options"), nb::arg("stochastic") = nb::none());
   m.def("is_tensor_core", [](nb::handle accumulator) {
     return is_tensor_core(named(accumulator, "accumulator", accumulator_from_name));
+  });
+  m.def("is_own", [](nb::handle operands) {
+    return named(operands, "tensor_core_operands", tensor_core_operands_from_name) == TensorCoreOperands::kOwn;
+  });
+  m.def("our_partials", [](nb::handle partials) { return name_rows::our_partials(word(partials, "partials")); });
+  m.def("word_of", [](const char* name, nb::handle object, nb::list words) {
+    std::vector<std::string> known;
+    for (const nb::handle each : words) known.emplace_back(word(each, name));
+    return named(object, name, [&](std::string_view text) { return name_rows::word_from_name(name, known, text); });
   });
   m.def(
       "run_graph_def",

@@ -8,6 +8,7 @@
 #include "softamp/numerics/convert.h"
 #include "softamp/numerics/random.h"
 #include "softamp/tensor/device_round.h"
+#include "src/names/name_rows.h"
 #include "src/python/arrays.h"
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
@@ -51,11 +52,10 @@ bool is_unsigned(Elements e) { return e == Elements::kUint8 || e == Elements::kU
 enum class Result : uint8_t { kAuto, kCodes, kValues };
 
 Result result_from(nb::handle object) {
-  const std::string_view text = word(object, "result");
-  if (text == "auto") return Result::kAuto;
-  if (text == "codes") return Result::kCodes;
-  if (text == "values") return Result::kValues;
-  throw nb::value_error(unknown_name_message("result", text, {"auto", "codes", "values"}).c_str());
+  static constexpr name_rows::Row<Result> kResults[] = {
+      {Result::kAuto, {"auto"}}, {Result::kCodes, {"codes"}}, {Result::kValues, {"values"}}};
+  return named(object, "result",
+               [](std::string_view text) { return name_rows::value_from_name("result", kResults, text); });
 }
 
 /// Where the result goes: whether as values, and the array; codes of a new one may go by another dtype at the end.

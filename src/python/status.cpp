@@ -5,6 +5,7 @@
 #include "src/python/bindings.h"
 #include "src/python/errors.h"
 #include "src/python/flags.h"
+#include "src/text/word.h"
 
 namespace softamp::python {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 int flag_of(nb::handle object) {
   const std::string_view text = word(object, "flag");
   for (int b = 0; b < kFlagCount; ++b)
-    if (text == kFlagNames[b]) return b;
+    if (same_word(text, kFlagNames[b])) return b;
   throw nb::value_error(unknown_name_message("flag", text, {std::begin(kFlagNames), std::end(kFlagNames)}).c_str());
 }
 

@@ -1,4 +1,5 @@
 #include "src/reproduce/shelf.h"
+#include "src/text/word.h"
 
 #include "softamp/names/names.h"
 
@@ -38,7 +39,7 @@ const std::vector<Experiment>& shelf() {
 const Experiment& experiment_called(const std::string& name) {
   std::vector<std::string> known;
   for (const Experiment& e : shelf()) {
-    if (e.name == name) return e;
+    if (same_word(e.name, name)) return e;
     known.push_back(e.name);
   }
   throw UnknownName(unknown_name_message("experiment", name, known));

@@ -94,9 +94,12 @@ TEST(Names, OtherWordsAreNoFixedPointFormats) {
 }
 
 TEST(Names, AnUnknownWordIsNamedWithTheNearestAndTheKnown) {
-  EXPECT_EQ(refusal<UnknownName>([] { rounding_from_name("nearst"); }),
-            "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn), nearest-away (rna), "
-            "zero (toward-zero, truncate, rz), up (ru), down (rd), stochastic (sr), odd (to-odd, ro)");
+  EXPECT_EQ(
+      refusal<UnknownName>([] { rounding_from_name("nearst"); }),
+      "unknown rounding 'nearst'; nearest: nearest; known: nearest (nearest-even, rne, rn, near_even, rnear_even), "
+      "nearest-away (rna, near_maxMag, rnear_maxMag), zero (toward-zero, truncate, rz, minMag, rminMag), up (ru, max, "
+      "rmax), "
+      "down (rd, min, rmin), stochastic (sr), odd (to-odd, ro, rodd)");
   const std::string format = refusal<UnknownName>([] { format_from_name("fp61"); });
   EXPECT_EQ(format.rfind("unknown format 'fp61'; nearest: fp16; known: fp16 (float16, half, f16, binary16), bf16", 0),
             0u)

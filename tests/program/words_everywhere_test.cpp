@@ -1,5 +1,6 @@
 // One list of names (src/names/name_rows.h): every verb that takes a format, a rounding, a chip or an accumulator
 // takes each of its names, and gives what the first name gives.
+#include "tests/program/outputs/outputs.h"
 #include "tests/program/process.h"
 #include "tests/slice.h"
 
@@ -179,6 +180,16 @@ TEST_F(WordsEverywhere, ChipsAndAccumulators) {
                   round("--format " + format + " --chip @")});
   }
   for (const auto& row : name_rows::kAccumulators) expect_alike(slice_, row, {run("--accumulator @")});
+}
+
+/// A judge that knows no list: it tries the words that completions offer in other spellings, at every option of every
+/// verb.
+TEST(Words, OfEveryOptionAreReadWithoutRegardToCase) {
+  if (!kOutputsAreCompared ||
+      std::system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2> /dev/null") != 0)
+    GTEST_SKIP() << "needs python3, of version 3.9 or later, and no sanitizer";
+  const Outcome o = run_shell("python3 -B '" SOFTAMP_SOURCE_DIR "/tests/program/words/words.py' '" SOFTAMP_PROGRAM "'");
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
 }
 
 /// Helps and completions name every canonical word.

@@ -91,7 +91,7 @@ TEST(TrainSettings, ErrorsSayLineValueAndWhatWasExpected) {
        {"line 2: 'hyperparameters' is 'float64'", "float16, bfloat16 or float32", ""}},
       {"{\"optimizer\": \"adamm\"}", {"'optimizer'", "adamm", "adamw"}},
       {"{\"loss_scale\": \"often\"}", {"'loss_scale'", "Could not interpret loss scale identifier", "often"}},
-      {"{\"precision\": \"fp8\"}", {"'precision'", "fp8", "bfloat16"}},
+      {"{\"precision\": \"fp8\"}", {"'precision'", "fp8", "--recipe-fp8"}},
       {"{\"network\": \"resnet9\"}", {"'network'", "6N+2", ""}},
       {"{\"backend\": \"tpu\"}", {"'backend' is 'tpu'", "emu", ""}},
       {"{\"epochs\": 1,\n\"epochs\": 2}",

@@ -14,6 +14,7 @@
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
 #include "src/text/read_json.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -245,7 +246,7 @@ Fp8Recipe Fp8Recipe::find(std::string_view name_or_path) {
   std::string all;
   for (const char* text : kBuiltIn) {
     Fp8Recipe recipe = parse(text);
-    if (recipe.name == name_or_path) return recipe;
+    if (same_word(recipe.name, name_or_path)) return recipe;
     nearest.offer(recipe.name);
     all += (all.empty() ? "" : ", ") + recipe.name;
   }

@@ -7,6 +7,7 @@
 #include "src/text/comma_list.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -63,10 +64,12 @@ OpClass OpLists::class_of(std::string_view op) const {
 
 OpLists::Names& OpLists::list(std::string_view asked) {
   std::string_view stem = asked;
-  if (stem.ends_with("list")) stem.remove_suffix(4);
+  constexpr std::string_view kList = "list";
+  if (stem.size() > kList.size() && same_word(stem.substr(stem.size() - kList.size()), kList))
+    stem.remove_suffix(kList.size());
   graph_detail::Nearest nearest(stem);
   for (const ListNames& list : kLists) {
-    if (stem == list.name || stem == list.old_name) return this->*list.names;
+    if (same_word(stem, list.name) || same_word(stem, list.old_name)) return this->*list.names;
     nearest.offer(list.name);
     nearest.offer(list.old_name);
   }

@@ -10,6 +10,7 @@
 #include "src/text/joined.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -126,9 +127,8 @@ std::vector<std::string> OpLists::preset_names() {
 }
 
 OpLists OpLists::preset(std::string_view name) {
-  const std::string_view plain = name.starts_with('r') ? name.substr(1) : name;
-  for (const NamedLists& preset : kNamedLists)
-    if (plain == preset.name) return preset.lists();
+  const std::string_view version = name.starts_with('r') || name.starts_with('R') ? name.substr(1) : name;
+  if (const NamedLists* const preset = find_word(kNamedLists, version, &NamedLists::name)) return preset->lists();
   throw std::invalid_argument("op lists: there is no preset '" + files::excerpt(name) + "'" +
                               graph_detail::nearest_of(name, kNamedLists, &NamedLists::name) + "; expected one of " +
                               joined(kNamedLists, ", ", &NamedLists::name));

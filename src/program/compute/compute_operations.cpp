@@ -1,6 +1,7 @@
 #include "src/program/compute/compute_operations.h"
 
 #include "src/program/program.h"
+#include "src/text/word.h"
 
 #include "softamp/names/names.h"
 #include "softamp/numerics/operations.h"
@@ -130,17 +131,17 @@ std::vector<ComputeOperation> operations_of(const FloatFormat& f) {
 
 /// A format's name, which may hold '_', then '_' and what is done.
 std::optional<ComputeOperation> operation_called(const std::string& name) {
-  if (name.starts_with("i32_to_")) {
+  if (same_word(std::string_view(name).substr(0, 7), "i32_to_")) {
     const auto to = format_called(std::string_view(name).substr(7));
     return to && !(*to == kBinary64) ? std::optional(from_int(*to)) : std::nullopt;
   }
-  for (size_t at = name.find('_'); at != std::string::npos; at = name.find('_', at + 1)) {
+  for (size_t at = name.find_first_of("_-"); at != std::string::npos; at = name.find_first_of("_-", at + 1)) {
     const auto from = format_called(std::string_view(name).substr(0, at));
     if (!from) continue;
     const std::string rest = name.substr(at + 1);
     for (const ComputeOperation& operation : operations_of(*from))
-      if (operation.kind == rest) return operation;
-    if (!rest.starts_with("to_")) continue;
+      if (same_word(operation.kind, rest)) return operation;
+    if (!same_word(std::string_view(rest).substr(0, 3), "to_")) continue;
     const auto to = format_called(std::string_view(rest).substr(3));
     if (to && !(*to == *from)) return conversion(*from, *to);
   }

@@ -1,4 +1,5 @@
 #include "src/program/compute/compute_options.h"
+#include "src/program/behaviour_option.h"
 
 #include "softamp/numerics/convert.h"
 #include "src/program/idle_options.h"
@@ -108,6 +109,7 @@ void add_compute_options(const cli::App& app, ComputeOptions& o) {
   add_word(app, "--tininess", o.tininess, tininess_from_name,
            "a result is tiny, and so underflows, by what it is after rounding or before [=after]");
   app.add_flag("--exact", o.exact, "rounding to an integer raises inexact");
+  offer_behaviours(app);
   offer(app, "operation", compute_operation_names);
 }
 

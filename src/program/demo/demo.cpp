@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "src/files/output_file.h"
+#include "src/names/name_rows.h"
+#include "src/text/word.h"
 
 namespace softamp::program {
 namespace {
@@ -20,8 +22,8 @@ constexpr const char* kSwamping = "swamping";
 const Words kStories = {kSwamping};
 
 int run_demo(const DemoOptions& o) {
-  if (o.name != kSwamping) throw UsageError(unknown_name_message("story", o.name, kStories));
-  const std::string file = o.out.empty() ? o.name + ".html" : o.out;
+  const std::string name = name_rows::word_from_name("story", kStories, o.name);
+  const std::string file = o.out.empty() ? name + ".html" : o.out;
   if (!file.ends_with(".html") && !file.ends_with(".htm") && !o.out.starts_with("/dev/"))
     throw UsageError("--out: '" + o.out + "': expected a file name that ends in .html");
   files::OutputFile out(file, o.out.empty() ? "" : "--out");

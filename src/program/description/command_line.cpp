@@ -28,9 +28,7 @@ OptionText option_text(CLI::Option& option) {
   text.joined = flag && !text.words.empty();
   text.optional_value = text.joined || (option.get_expected_min() == 0 && !flag);
   if (!flag || text.joined) {
-    // "WORD:{text,dot}" of an option with a check: the words are known otherwise.
     text.value = option.get_type_name();
-    text.value = text.value.substr(0, text.value.find(":{"));
     if (text.value.empty() || text.value.front() == '=' || text.value == "BOOLEAN") text.value = "WORD";
     if (text.value == "TEXT" && !option.nonpositional()) text.value = text.name();
     text.kind = kind_of(text.value);

@@ -3,6 +3,7 @@
 
 #include "src/program/description/words.h"
 #include "src/program/program.h"
+#include "src/text/word.h"
 
 #include "softamp/names/names.h"
 
@@ -25,7 +26,7 @@ Words shell_names() {
 
 int run_completions(const cli::App& program, const std::string& shell) {
   for (const auto& [name, make] : kShells) {
-    if (shell != name) continue;
+    if (!same_word(shell, name)) continue;
     std::cout << make(command_line_of(program));
     return kSuccess;
   }

@@ -6,6 +6,7 @@
 #include "src/program/inspect/inspect_chips.h"
 #include "src/program/inspect/p3109_inspection.h"
 #include "src/program/provenance.h"
+#include "src/text/word.h"
 
 #include "softamp/names/block_format_names.h"
 #include "softamp/numbers/number_text.h"
@@ -200,7 +201,7 @@ Verb add_inspect(const cli::App& program) {
          "--chip",
          [o](const std::vector<std::string>& names) {
            for (const std::string& name : names) {
-             if (name != kAllChips) {
+             if (!same_word(name, kAllChips)) {
                add_chip(*o, name);
                continue;
              }

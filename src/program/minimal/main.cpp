@@ -12,9 +12,11 @@
 #include "softamp/names/names.h"
 #include "softamp/numerics/version.h"
 #include "softamp/precision/mechanism.h"
+#include "src/names/habits.h"
 #include "src/program/backend_choice.h"
 #include "src/program/standard_descriptors.h"
 #include "src/program/standard_output.h"
+#include "src/program/train/train_options.h"
 #include "src/program/train/train_verb.h"
 #include "src/program/usage.h"
 #include "src/text/printable_stream.h"
@@ -124,7 +126,7 @@ class Reader {
       known.emplace_back(each);
       if (name == each) return set_value(name, equals == std::string::npos ? next(name) : word.substr(equals + 1));
     }
-    throw UsageError(unknown_name_message("option", name, known));
+    throw UsageError(unknown_option_message(std::span(words_).subspan(at_ - 1), known, setting_keys()));
   }
 
   std::string next(const std::string& name) {

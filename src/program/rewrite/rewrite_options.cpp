@@ -26,32 +26,21 @@ double parse_capability(const std::string& text) {
 }
 double parse_tolerance(const std::string& text) { return number_up_to("--tolerance", text, 1, "a number in 0..1"); }
 
-constexpr std::pair<const char*, ReportForm> kReports[] = {
-    {"summary", ReportForm::kSummary}, {"table", ReportForm::kTable}, {"csv", ReportForm::kCsv},
-    {"latex", ReportForm::kLatex},     {"json", ReportForm::kJson},   {"dot", ReportForm::kDot}};
+constexpr name_rows::Row<ReportForm> kReports[] = {{ReportForm::kSummary, {"summary"}},
+                                                   {ReportForm::kTable, {"table"}},
+                                                   {ReportForm::kCsv, {"csv"}},
+                                                    {ReportForm::kLatex, {"latex"}},
+                                                   {ReportForm::kJson, {"json"}},
+                                                   {ReportForm::kDot, {"dot"}}};
 const Words kRegexModes = {"full", "search"};
 
 const Words kKernels = {"float16", "bfloat16", "float32"};
 
-Words report_names() {
-  Words names;
-  for (const auto& [name, form] : kReports) names.emplace_back(name);
-  return names;
+/// A dtype by any of its names.
+std::string parse_kernels(const std::string& word) {
+  const auto dtype = parse_dtype(word);
+  return name_rows::word_from_name("dtype", kKernels, dtype ? name_of(*dtype) : word);
 }
-
-ReportForm parse_report(const std::string& word) {
-  for (const auto& [name, form] : kReports)
-    if (word == name) return form;
-  throw UsageError("--report: " + unknown_name_message("report", word, report_names()));
-}
-
-std::string known_word(const char* option, const char* kind, const std::string& word, const Words& words) {
-  if (std::find(words.begin(), words.end(), word) == words.end())
-    throw UsageError(std::string(option) + ": " + unknown_name_message(kind, word, words));
-  return word;
-}
-std::string parse_regex(const std::string& word) { return known_word("--regex", "mode", word, kRegexModes); }
-std::string parse_kernels(const std::string& word) { return known_word("--kernels", "dtype", word, kKernels); }
 
 }  // namespace
 
@@ -95,17 +84,12 @@ void RewriteVerbOptions::add_to(const cli::App& app) {
          "compute capability of the GPU; TensorFlow and Keras require 7.0 [=7.0]")
       .type_name("X");
   app.add_flag("--cpu", cpu, "there is no GPU").excludes("--gpu-capability");
-  app.add_option_function(
-         "--regex", [this](const std::string& text) { regex = parse_regex(text); },
-         "--recipe: its patterns match full names, or search in them: full, search [=full]")
-      .type_name("WORD");
+  add_word(app, "--regex", regex, "mode", kRegexModes,
+           "--recipe: its patterns match full names, or search in them: full, search [=full]");
   app.add_flag("--lenient", lenient, "--recipe: an unknown key of its file is a warning; without it, an error");
-  app.add_option_function(
-         "--kernels", [this](const std::string& text) { kernels = parse_kernels(text); },
-         "--level: the device multiplies in this dtype alone: float16, bfloat16, float32. Other products get casts, "
-         "and "
-         "each a line of INFO, \"Raise precision\" or \"Reduce precision\" [=in all]")
-      .type_name("WORD");
+  add_word(app, "--kernels", kernels, parse_kernels, kKernels,
+           "--level: the device multiplies in this dtype alone: float16, bfloat16, float32. Other products get casts, "
+           "and each a line of INFO, \"Raise precision\" or \"Reduce precision\" [=in all]");
   app.add_flag("--advise", advise,
                "write nothing: run the graph and its conversions by Full, Basic and a Keras policy, and advise");
   app.add_option_function(
@@ -142,17 +126,12 @@ void RewriteVerbOptions::add_to(const cli::App& app) {
       app, "--batch", batch, 1, uint64_t{1} << 20,
       "--advise, --evaluate: extent of axis 0 where a GraphDef or a network leaves it open [=that of its feeds; 1 of "
       "a network]");
-  app.add_option_function(
-         "--report", [this](const std::string& text) { report = parse_report(text); },
-         "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]")
-      .type_name("WORD");
+  add_word(app, "--report", report, "report", kReports,
+           "print what happened to every node: summary, table, csv, json, dot [=summary; none with -o]");
   app.add_option("--output-report", report_file, "write the report to this file [=standard output]").type_name("FILE");
   app.add_option("-o,--out", out, "write the graph: .json of a .json, .pb or .pbtxt of a GraphDef").type_name("FILE");
   app.add_flag("--quiet", quiet, "only warnings on standard error");
   offer_mechanisms(app);
-  offer(app, "--regex", kRegexModes);
-  offer(app, "--kernels", kKernels);
-  offer(app, "--report", report_names);
   // The order of the mechanisms decides which of two is refused.
   app.after_parsing([this, app] {
     mechanisms.clear();

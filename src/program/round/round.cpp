@@ -111,12 +111,9 @@ int run_round(RoundOptions& o, const cli::App& app) {
   }
 }
 
-p3109::Saturation saturation_from_name(const std::string& name) {
-  if (name == "finite") return p3109::Saturation::kFinite;
-  if (name == "propagate") return p3109::Saturation::kPropagate;
-  if (name == "none") return p3109::Saturation::kNone;
-  throw UnknownName(unknown_name_message("saturation", name, {"none", "finite", "propagate"}));
-}
+constexpr name_rows::Row<p3109::Saturation> kSaturations[] = {{p3109::Saturation::kFinite, {"finite"}},
+                                                              {p3109::Saturation::kPropagate, {"propagate"}},
+                                                              {p3109::Saturation::kNone, {"none"}}};
 
 /// A magnitude as a number or as an fp32 code: "0.02", "0x3ca3d70a".
 uint32_t amax_from_text(const std::string& text) {
@@ -219,7 +216,7 @@ Verb add_round(const cli::App& program) {
   o->rounding.add_preset(app);
   o->rounding.add_chip(app);
   o->rounding.add_cast(app);
-  add_word(app, "--saturation", o->saturation, saturation_from_name,
+  add_word(app, "--saturation", o->saturation, "saturation", kSaturations,
            "P3109: what is too large becomes: finite (the last number, infinities too), propagate (numbers do, "
            "infinities stay), none (infinity where there is one) [=none]");
   app.add_flag("--packed", o->packed,

@@ -2,9 +2,12 @@
 
 #include "src/files/input_file.h"
 #include "src/program/backend_option.h"
+#include "src/program/behaviour_option.h"
 #include "src/program/options.h"
 #include "src/text/comma_list.h"
 #include "src/text/read_json.h"
+
+#include "softamp/train/models.h"
 
 #include <nlohmann/json.hpp>
 
@@ -63,20 +66,11 @@ void set_attribute(IpuConfig& config, const std::string& setting) {
 constexpr std::array kInstructionSets = {bulk::InstructionSet::kAuto,       bulk::InstructionSet::kPortable,
                                          bulk::InstructionSet::kAvx2,       bulk::InstructionSet::kAvx512,
                                          bulk::InstructionSet::kAvx512Fp16, bulk::InstructionSet::kNeon};
-const Words kInner = {"fma_chain", "rn32_each", "exact_dot4"};
-const Words kBlocks = {"1", "4", "16", "k"};
-const Words kBehaviour = {"inv", "div0", "oflo", "esr", "nanoo", "all", "off"};
+constexpr name_rows::Row<int> kBlocks[] = {{1, {"1"}}, {4, {"4"}}, {16, {"16"}}, {0, {"k"}}};
+const Words kPartials = {"half", "float"};
 
-Words accumulator_names() {
-  Words names;
-  for (int i = 0; i < kAccumulators; ++i) names.emplace_back(name_of(static_cast<Accumulator>(i)));
-  return names;
-}
-
-Words operand_names() {
-  Words names;
-  for (int i = 0; i < kTensorCoreOperands; ++i) names.emplace_back(name_of(static_cast<TensorCoreOperands>(i)));
-  return names;
+std::string partials_of(const std::string& word) {
+  return name_rows::word_from_name("partials", kPartials, name_rows::our_partials(word));
 }
 
 Words instruction_set_names() {
@@ -85,52 +79,12 @@ Words instruction_set_names() {
   return names;
 }
 
-Accumulator accumulator_of(const std::string& word) {
-  try {
-    return accumulator_from_name(word);
-  } catch (const UnknownName& e) {
-    throw UsageError(std::string("--accumulator: ") + e.what());
-  }
-}
-
-TensorCoreOperands operands_of(const std::string& word) {
-  try {
-    return tensor_core_operands_from_name(word);
-  } catch (const UnknownName& e) {
-    throw UsageError(std::string("--tensor-core-operands: ") + e.what());
-  }
-}
-
 bulk::InstructionSet isa_of(const std::string& word) {
-  for (const bulk::InstructionSet set : kInstructionSets)
-    if (word == bulk::name(set)) return set;
-  throw UsageError("--isa: " + unknown_name_message("instruction set", word, instruction_set_names()));
+  if (const auto* const set = find_word(kInstructionSets, word, bulk::name)) return *set;
+  throw UnknownName(unknown_name_message("instruction set", word, instruction_set_names()));
 }
 
 }  // namespace
-
-void set_behaviour(IpuConfig& config, const std::string& words) {
-  auto& f = config.floating_point_behaviour;
-  for (const std::string& word : words_of_list(words)) {
-    if (word == "off" || word == "none") {
-      f = {};
-    } else if (word == "all") {
-      f.set_all = true;
-    } else if (word == "inv") {
-      f.inv = true;
-    } else if (word == "div0") {
-      f.div0 = true;
-    } else if (word == "oflo") {
-      f.oflo = true;
-    } else if (word == "esr") {
-      f.esr = StochasticRoundingBehaviour::kOn;
-    } else if (word == "nanoo") {
-      f.nanoo = true;
-    } else {
-      throw UsageError("--behaviour: " + unknown_name_message("behaviour", word, kBehaviour));
-    }
-  }
-}
 
 void RunOptions::add_to(const cli::App& app) {
   app.add_option("GRAPH", graph,
@@ -166,21 +120,19 @@ void RunOptions::add_to(const cli::App& app) {
       "a GraphDef, and what a graph's file says, else ipu]");
   app.add_option("--behaviour", behaviour, "inv, div0, oflo (these stop the run), esr, nanoo; all; off [=off]")
       .type_name("WORDS");
-  app.add_option("--partials", partials,
-                 "partials of products: half (fp16; of a tensor core its fp16 accumulator), float (fp32) [=float]")
-      .type_name("WORD");
-  app.add_option("--block", block, "products between two roundings of half partials: 1, 4, 16, k [=16]").type_name("N");
-  app.add_option("--inner", inner, "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]").type_name("WORD");
-  app.add_option("--accumulator", accumulator,
-                 "how products are summed: ipu_model_a (as --partials, --block, --inner say), fp32_chain, "
-                 "tensorcore_volta, _turing, _ampere, _ada, _hopper, _blackwell, _hopper_mma, _blackwell_mma (vendor "
-                 "behaviour, reverse engineered: see `softamp chips --tensor-cores`) [=ipu_model_a]")
-      .type_name("WORD");
-  app.add_option(
-         "--tensor-core-operands", operands,
-         "what a tensor core is fed: own (the dtype's), fp16, bf16, e4m3, e5m2; other numbers are rounded to it, "
-         "to nearest, saturating [=own]")
-      .type_name("WORD");
+  add_word(app, "--partials", partials, partials_of, kPartials,
+           "partials of products: half (fp16; of a tensor core its fp16 accumulator), float (fp32) [=float]");
+  add_word(app, "--block", block, "block", kBlocks,
+           "products between two roundings of half partials: 1, 4, 16, k [=16]");
+  add_word(app, "--inner", inner, "accumulation", name_rows::kInners,
+           "inside a block: fma_chain, rn32_each, exact_dot4 [=fma_chain]");
+  add_word(app, "--accumulator", accumulator, "accumulator", name_rows::kAccumulators,
+           "how products are summed: ipu_model_a (as --partials, --block, --inner say), fp32_chain, "
+           "tensorcore_volta, _turing, _ampere, _ada, _hopper, _blackwell, _hopper_mma, _blackwell_mma (vendor "
+           "behaviour, reverse engineered: see `softamp chips --tensor-cores`) [=ipu_model_a]");
+  add_word(app, "--tensor-core-operands", operands, "operands", name_rows::kTensorCoreOperands,
+           "what a tensor core is fed: own (the dtype's), fp16, bf16, e4m3, e5m2; other numbers are rounded to it, "
+           "to nearest, saturating [=own]");
   app.add_option("--config", config_file, "IpuConfig attributes as JSON").type_name("FILE");
   app.add_option("--set", settings, "one IpuConfig attribute, norms.use_stable_statistics=true; repeatable")
       .type_name("NAME=VALUE");
@@ -207,32 +159,22 @@ void RunOptions::add_to(const cli::App& app) {
       .type_name("N");
   add_backend(app, backend);
   add_whole(app, "--threads", threads, 0, 1024, "of the backend emu, 0: all; results do not depend on it [=0]");
-  app.add_option(
-         "--isa", isa,
-         "of the backend emu: auto, portable, avx2, avx512, avx512fp16, neon; results do not depend on it [=auto]")
-      .type_name("WORD");
+  add_word(app, "--isa", isa, isa_of, instruction_set_names,
+           "of the backend emu: auto, portable, avx2, avx512, avx512fp16, neon; results do not depend on it [=auto]");
   app.add_flag("--reference", reference,
                "compute every element by the operation's definition, slowly; only with the backend emu");
   app.add_flag("--status", status, "flags of every operation, to standard error");
   app.add_flag("--statistics", statistics, "extremes, special values and exponents of every tensor");
-  app.add_option("--print", print, "print the graph instead of running it: text, dot")
-      .type_name("WORD")
-      .one_of({"text", "dot"});
+  add_word(app, "--print", print, "form", Words{"text", "dot"}, "print the graph instead of running it: text, dot");
   app.add_flag("--json", json, "print one JSON document: status, statistics, files, hashes");
   app.add_flag("--quiet", quiet, "do not print the settings on standard error");
-  offer(app, "--behaviour", kBehaviour);
-  offer(app, "--partials", {"half", "float"});
-  offer(app, "--block", kBlocks);
-  offer(app, "--inner", kInner);
-  offer(app, "--accumulator", accumulator_names);
-  offer(app, "--tensor-core-operands", operand_names);
-  offer(app, "--isa", instruction_set_names);
+  offer(app, "--precision", Precision::names);
+  offer_behaviours(app);
   offer(app, "--set", [] {
     Words names = IpuConfig::names();
     for (std::string& name : names) name += "=";
     return names;
   });
-  offer(app, "--print", {"text", "dot"});
 }
 
 void RunOptions::round_as_chip(const Graph& run, ExecutorOptions& options) const {
@@ -272,27 +214,14 @@ ExecutorOptions RunOptions::executor_options() const {
   }
   set_behaviour(o.config, behaviour);
   if (!partials.empty()) {
-    const auto dtype = parse_dtype(partials);
-    if (dtype != DType::kFloat16 && dtype != DType::kFloat32)
-      throw UsageError("--partials: '" + partials + "': expected half or float");
-    const char* const word = dtype == DType::kFloat16 ? "half" : "float";
-    o.config.matmuls.poplar_options["partialsType"] = word;
-    o.config.convolutions.poplar_options["partialsType"] = word;
+    o.config.matmuls.poplar_options["partialsType"] = partials;
+    o.config.convolutions.poplar_options["partialsType"] = partials;
   }
   for (const std::string& setting : settings) set_attribute(o.config, setting);
-  if (!block.empty()) {
-    if (std::find(kBlocks.begin(), kBlocks.end(), block) == kBlocks.end())
-      throw UsageError("--block: '" + block + "': expected 1, 4, 16 or k");
-    o.amp_block = block == "k" ? 0 : std::stoi(block);
-  }
-  if (!inner.empty()) {
-    if (std::find(kInner.begin(), kInner.end(), inner) == kInner.end())
-      throw UsageError("--inner: " + unknown_name_message("accumulation", inner, kInner));
-    for (const AmpInner known : {AmpInner::kFmaChain, AmpInner::kRn32Each, AmpInner::kExactDot4})
-      if (inner == name_of(known)) o.amp_inner = known;
-  }
-  if (!accumulator.empty()) o.accumulator = accumulator_of(accumulator);
-  if (!operands.empty()) o.tensor_core_operands = operands_of(operands);
+  if (block) o.amp_block = *block;
+  o.amp_inner = inner;
+  o.accumulator = accumulator;
+  o.tensor_core_operands = operands;
   o.preset = preset;
   o.switches.sr_bits = bits;
   o.switches.sr_form = variant;
@@ -303,7 +232,7 @@ ExecutorOptions RunOptions::executor_options() const {
   if (memory_given) o.device.memory_per_tile = static_cast<int64_t>(memory_per_tile);
   o.backend = backend;
   o.threads = threads;
-  o.isa = isa_of(isa);
+  o.isa = isa;
   o.reference = reference;
   o.status = status;
   o.statistics = statistics;

@@ -15,7 +15,12 @@ namespace softamp::program {
 struct RunOptions {
   std::string graph, out, trace, config_file, print, variables, precision;
   std::vector<std::string> feeds, fed_back, fetches, settings;
-  std::string behaviour, partials, block, inner, accumulator, operands;
+  std::string behaviour, partials;
+  std::optional<int> block;  ///< 0: all of k
+  AmpInner inner = AmpInner::kFmaChain;
+  Accumulator accumulator = Accumulator::kIpuModelA;
+  TensorCoreOperands operands = TensorCoreOperands::kOwn;
+  bulk::InstructionSet isa = bulk::InstructionSet::kAuto;
   RandomEngine random = RandomEngine::kPhilox;
   int bits = 0;
   StochasticVariant variant = StochasticVariant::kCarry;
@@ -28,7 +33,7 @@ struct RunOptions {
   int tiles = 0;
   uint64_t memory_per_tile = 0;
   bool memory_given = false;
-  std::string backend = "emu", isa = "auto";
+  std::string backend = "emu";
   bool partial_variables = false, reference = false, status = false, statistics = false, json = false, quiet = false;
 
   void add_to(const cli::App& app);
@@ -44,8 +49,5 @@ struct RunOptions {
 void refuse_idle_in_run(const cli::App& app, const Graph& graph, const ExecutorOptions& options, bool draws_values);
 /// The same where the graph is only printed. graph_def: it is printed as it is imported for its fetches.
 void refuse_idle_in_print(const cli::App& app, bool graph_def, bool network);
-
-/// Sets the behaviour that words name, separated by commas: inv div0 oflo esr nanoo, or all, or off.
-void set_behaviour(IpuConfig& config, const std::string& words);
 
 }  // namespace softamp::program

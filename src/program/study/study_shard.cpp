@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "src/program/usage.h"
+#include "src/text/word.h"
 
 namespace softamp::program {
 namespace {
@@ -46,7 +47,7 @@ std::vector<StudyRun> Shard::of(const std::vector<StudyRun>& runs) const {
 }
 
 Shard parse_shard(const std::string& text) {
-  if (text == "slurm") return shard_of_task();
+  if (same_word(text, "slurm")) return shard_of_task();
   const size_t slash = text.find('/');
   if (slash == std::string::npos)
     throw UsageError("--shard: '" + text + "': expected I/N, as 2/10, or slurm, in a task of a job array");

@@ -30,6 +30,8 @@ namespace {
 constexpr uint64_t kTracePoints = 501;
 constexpr uint64_t kDefaultReplicas = 20;
 
+constexpr name_rows::Row<bool> kProducts[] = {{false, {"exact"}}, {true, {"rounded"}}};
+
 struct SumOptions {
   std::string value, start = "0";
   uint64_t count = 0;
@@ -219,16 +221,8 @@ Verb add_sum(const cli::App& program) {
       .expected(2)
       .excludes(value)
       .excludes(values);
-  app.add_option_function(
-         "--products",
-         [o](const std::string& word) {
-           if (word != "exact" && word != "rounded")
-             throw UsageError("--products: '" + word + "': expected exact or rounded");
-           o->rounded_products = word == "rounded";
-         },
-         "of --dot: exact (sum + a b is rounded once), rounded (a b is rounded, and then the sum) [=exact]")
-      .type_name("WORD");
-  offer(app, "--products", Words{"exact", "rounded"});
+  add_word(app, "--products", o->rounded_products, "products", kProducts,
+           "of --dot: exact (sum + a b is rounded once), rounded (a b is rounded, and then the sum) [=exact]");
   app.add_option_function(
          "--codes",
          [o](const std::string& name) {

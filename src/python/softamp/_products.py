@@ -158,7 +158,7 @@ def matmul(
     a, b = _as_numpys(a), _as_numpys(b)
     if format is None:
         format = "bf16" if _own_format(a) == _own_format(b) == "bf16" else "fp16"
-    if accumulator is not None and tensor_core_operands in (None, "own") and _softamp.is_tensor_core(accumulator):
+    if accumulator is not None and _softamp.is_own(tensor_core_operands or "own") and _softamp.is_tensor_core(accumulator):
         fed = _fed(a, b, _softamp.Format(format).name, accumulator)
         engine.update({} if fed is None else {"tensor_core_operands": fed})
     x, dtype = _operand("a", a, format)
@@ -194,5 +194,5 @@ def engine_sum(x: Array, format: FormatLike, seed: int, options: dict[str, Any])
     values, dtype = _operand("x", x, format)
     attributes: dict[str, Any] = {"axes": []}
     if partials is not None:
-        attributes["accumulator"] = partials
+        attributes["accumulator"] = _softamp.our_partials(partials)
     return _float(_run("Sum", {"x": values}, dtype, attributes, engine))

@@ -55,12 +55,10 @@ def sum(
 
     Returns a float; of replicas an array of them; or the dict.
     """
-    if order == "device":
+    if _softamp.word_of("order", order, ["ascending", "device"]) == "device":
         if start != 0.0 or replicas is not None or codes is not None or report or operation != 0:
             raise ValueError("order: 'device': expected no start, replicas, operation, codes or report beside it")
         return engine_sum(x, format, seed, options)
-    if order != "ascending":
-        raise ValueError(f"order: {order!r}: expected 'ascending' or 'device'")
     how = _how(options)
     _refuse("sum", options)
     all = _softamp.sum_array(x, None, False, format, codes, how, exact_text(start, "start"), replicas, seed, operation)
@@ -88,12 +86,11 @@ def dot(
         product computes it, or a tensor core's model: see matmul; fp16, bf16 or fp32.
     All else as of sum.
     """
+    products = _softamp.word_of("products", products, ["exact", "rounded"])
     if any(key in options for key in _ENGINE):
         if start != 0.0 or replicas is not None or codes is not None or report or products != "exact" or operation != 0:
             raise ValueError("dot: expected no start, replicas, operation, codes, products or report beside an accumulator")
         return engine_dot(a, b, format, seed, options)
-    if products not in ("exact", "rounded"):
-        raise ValueError(f"products: {products!r}: expected 'exact' or 'rounded'")
     how = _how(options)
     _refuse("dot", options)
     all = _softamp.sum_array(a, b, products == "rounded", format, codes, how, exact_text(start, "start"), replicas, seed, operation)

@@ -6,6 +6,7 @@
 #include "src/text/joined.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -168,19 +169,20 @@ NetworkInfo find_network(std::string_view name) {
     info.name = name;
     return info;
   }
-  if (json_of(name)) return built_in(name);
+  const std::vector<std::string> known = network_names();
+  if (const std::string ours = our_word(known, name); json_of(ours)) return built_in(ours);
   constexpr std::string_view kResnet = "resnet";
-  if (name.starts_with(kResnet)) {
+  if (same_word(name.substr(0, kResnet.size()), kResnet)) {
     int64_t depth = 0;
     const auto [end, error] = std::from_chars(name.data() + kResnet.size(), name.data() + name.size(), depth);
     if (error == std::errc() && end == name.data() + name.size()) {
       check_resnet_depth(depth);
-      NetworkInfo info = parse_network(resnet_json(depth), name);
-      info.name = name;  // as it was asked for: resnet08
+      const std::string asked = std::string(kResnet) + std::string(name.substr(kResnet.size()));  // resnet08
+      NetworkInfo info = parse_network(resnet_json(depth), asked);
+      info.name = asked;
       return info;
     }
   }
-  const std::vector<std::string> known = network_names();
   throw std::invalid_argument("unknown network '" + files::excerpt(name) + "'; expected one of " + joined(known) +
                               ", resnet with another depth of the form 6N+2, or a JSON file" +
                               graph_detail::nearest_of(name, known));

@@ -18,6 +18,7 @@
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
 #include "src/text/read_json.h"
+#include "src/text/word.h"
 #include "src/train/network/layer_types.h"
 
 namespace softamp {
@@ -80,9 +81,9 @@ class Members {
     const Json& value = at(key, expected.c_str());
     if (!value.is_string()) wrong(key, value, expected);
     const auto text = value.get<std::string>();
-    if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
-      wrong(key, value, expected + nearest_of(text, words));
-    return text;
+    if (words.empty()) return text;
+    if (const std::string* const known = find_word(words, text)) return *known;
+    wrong(key, value, expected + nearest_of(text, words));
   }
   Shape shape(std::string_view key, int rank, const char* expected) const {
     const Json& value = at(key, expected);
@@ -113,7 +114,9 @@ constexpr double kLargestFloat32 = 0x1.fffffep127;
 /// "normal(0, 0.02)", as Initializer::text writes it.
 std::optional<Initializer> initializer_of(const std::string& text) {
   const size_t open = text.find('(');
-  const std::string name = text.substr(0, open);
+  constexpr std::string_view kNames[] = {"zeros",  "ones",    "glorot_uniform",  "constant",
+                                         "normal", "uniform", "truncated_normal"};
+  const std::string name = our_word(kNames, text.substr(0, open));
   std::vector<double> numbers;
   if (open != std::string::npos) {
     if (!text.ends_with(')')) return {};
@@ -173,7 +176,7 @@ class LayerReader {
     if (named == json.end() || !named->is_string())
       refuse(place, (named == json.end() ? "there is no 'type'" : "'type' is " + excerpt(named->dump())) +
                         "; expected one of " + list_of(types));
-    const auto wanted = named->get<std::string>();
+    const std::string wanted = our_word(types, named->get<std::string>());
     const auto at = std::find(types.begin(), types.end(), wanted);
     if (at == types.end())
       refuse(place,

@@ -7,7 +7,7 @@
 #include "softamp/numbers/number_text.h"
 #include "softamp/train/optimizer.h"
 #include "src/numbers/decimal_text.h"
-#include "src/text/lower_case.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -75,10 +75,9 @@ const char* name_of(OptimizerKind kind) {
 }
 
 OptimizerKind parse_optimizer(std::string_view text) {
-  const std::string word = lower_case(text.substr(0, 100));
   std::vector<std::string> known;
   for (const KindName& k : kKinds) {
-    if (word == k.name) return k.kind;
+    if (same_word(text, k.name)) return k.kind;
     known.emplace_back(k.name);
   }
   throw UnknownName(unknown_name_message("optimizer", text, known));
@@ -91,7 +90,7 @@ const char* name_of(WeightUpdate update) {
 WeightUpdate parse_weight_update(std::string_view text) {
   std::vector<std::string> known;
   for (const char* name : kWeightUpdates) {
-    if (text == name) return static_cast<WeightUpdate>(known.size());
+    if (same_word(text, name)) return static_cast<WeightUpdate>(known.size());
     known.emplace_back(name);
   }
   throw UnknownName(unknown_name_message("weight update", text, known));

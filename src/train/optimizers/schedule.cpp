@@ -5,6 +5,7 @@
 #include "softamp/machine/float_environment.h"
 #include "softamp/names/names.h"
 #include "softamp/numbers/number_text.h"
+#include "src/text/word.h"
 
 namespace softamp {
 namespace {
@@ -41,7 +42,7 @@ std::vector<std::string> schedule_names() { return {"constant", "cosine", "linea
 
 ScheduleKind parse_schedule(std::string_view text) {
   for (const ScheduleKind kind : {ScheduleKind::kConstant, ScheduleKind::kCosine, ScheduleKind::kLinear})
-    if (text == name_of(kind)) return kind;
+    if (same_word(text, name_of(kind))) return kind;
   throw UnknownName(unknown_name_message("learning rate schedule", text, schedule_names()));
 }
 

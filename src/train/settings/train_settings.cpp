@@ -10,6 +10,7 @@
 #include "softamp/names/names.h"
 #include "softamp/numbers/number_text.h"
 #include "softamp/train/network_file.h"
+#include "src/names/name_rows.h"
 #include "src/numbers/decimal_text.h"
 #include "src/text/comma_list.h"
 #include "src/text/printable.h"
@@ -21,6 +22,31 @@ namespace softamp {
 namespace {
 
 using train_detail::SettingFault;
+
+using name_rows::Names;
+using name_rows::our_name;
+
+constexpr Names kWeightUpdates[] = {{"default"}, {"nearest"}, {"stochastic"}, {"kahan"}};
+/// TensorFlow for the IPU takes True and False, too; Graphcore's examples call the third RI.
+constexpr Names kStochasticRoundings[] = {{"off", "false"}, {"on", "true"}, {"replica_identical_only", "ri"}};
+constexpr Names kPartials[] = {{"float"}, {"half"}};
+constexpr Names kSumFirst[] = {{"sum"}, {"mean"}}, kMeanFirst[] = {{"mean"}, {"sum"}};
+constexpr Names kBehaviours[] = {{"inv"}, {"div0"}, {"oflo"}, {"nanoo"}, {"all"}, {"off", "none"}};
+
+/// A setting that is one word of a list.
+struct WordSetting {
+  const char* key;
+  std::string TrainSettings::*setting;
+  std::span<const Names> words;
+};
+constexpr WordSetting kWordSettings[] = {
+    {"weight_update", &TrainSettings::weight_update, kWeightUpdates},
+    {"stochastic_rounding", &TrainSettings::stochastic_rounding, kStochasticRoundings},
+    {"partials", &TrainSettings::partials, kPartials},
+    {"accumulation_reduction", &TrainSettings::accumulation_reduction, kSumFirst},
+    {"replica_reduction", &TrainSettings::replica_reduction, kMeanFirst},
+    {"backend", &TrainSettings::backend, name_rows::kBackends},
+};
 
 /// Keeps the first fault; later checks do nothing then.
 class Checker {
@@ -37,11 +63,11 @@ class Checker {
   void number(const char* key, const std::optional<double>& value, bool good, const char* expected) {
     if (value && !good) note(key, "is " + significant_digits(*value, 9) + "; expected " + expected);
   }
-  void word(const char* key, const std::string& value, const std::vector<std::string>& known) {
+  void word(const char* key, const std::string& value, std::span<const Names> known) {
     std::string list;
     for (size_t i = 0; i < known.size(); ++i) {
-      if (known[i] == value) return;
-      list += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + known[i];
+      if (known[i].front() == value) return;
+      list += (i == 0 ? "" : i + 1 == known.size() ? " or " : ", ") + std::string(known[i].front());
     }
     note(key, "is '" + files::excerpt(value) + "'; expected " + list);
   }
@@ -301,57 +327,74 @@ train_detail::SettingFault train_detail::first_fault(const TrainSettings& s) {
   c.number("weight_decay", s.weight_decay, not_negative(s.weight_decay), "a finite number, 0 or more");
   c.dtype("optimizer_state", s.optimizer_state);
   c.dtype("hyperparameters", s.hyperparameters);
-  c.word("weight_update", s.weight_update, {"default", "nearest", "stochastic", "kahan"});
+  for (const WordSetting& w : kWordSettings) c.word(w.key, s.*w.setting, w.words);
   if (!s.loss_scale.empty()) c.readable("loss_scale", [&] { LossScaleOptions::parse(s.loss_scale).validate(); });
-  c.word("stochastic_rounding", s.stochastic_rounding, {"off", "on", "replica_identical_only"});
   c.within("random_bits", s.random_bits, 0, 32);
   c.readable("rounding_variant", [&] { variant_from_name(s.rounding_variant); });
   if (!s.chip.empty()) c.readable("chip", [&] { chip_from_name(s.chip); });
-  c.word("partials", s.partials, {"float", "half"});
-  c.word("matmul_partials", s.matmul_partials.value_or("float"), {"float", "half"});
-  c.word("convolution_partials", s.convolution_partials.value_or("float"), {"float", "half"});
+  c.word("matmul_partials", s.matmul_partials.value_or("float"), kPartials);
+  c.word("convolution_partials", s.convolution_partials.value_or("float"), kPartials);
   c.readable("accumulator", [&] { accumulator_from_name(s.accumulator); });
   c.readable("tensor_core_operands", [&] { tensor_core_operands_from_name(s.tensor_core_operands); });
   if (s.amp_block != 0 && s.amp_block != 1 && s.amp_block != 4 && s.amp_block != 16)
     c.note("amp_block", "is " + std::to_string(s.amp_block) + "; expected 1, 4, 16, or 0 for all of k");
   if (!s.preset.empty()) c.readable("preset", [&] { preset_from_name(s.preset); });
-  for (const std::string& word : words_of_list(s.behaviour))
-    c.word("behaviour", word, {"inv", "div0", "oflo", "nanoo", "all", "off"});
+  for (const std::string& word : words_of_list(s.behaviour)) c.word("behaviour", word, kBehaviours);
   c.number("clip_value", s.clip_value, positive(s.clip_value), "a finite number above 0");
   c.number("clip_norm", s.clip_norm, positive(s.clip_norm), "a finite number above 0");
   c.number("clip_global_norm", s.clip_global_norm, positive(s.clip_global_norm), "a finite number above 0");
   c.within<int64_t>("accumulation", s.accumulation, 1, 1 << 20);
   c.dtype("accumulation_dtype", s.accumulation_dtype);
-  c.word("accumulation_reduction", s.accumulation_reduction, {"sum", "mean"});
   c.within("replicas", s.replicas, 1, 256);
-  c.word("replica_reduction", s.replica_reduction, {"mean", "sum"});
   if (s.replica_invariant < 0 || s.replica_invariant > 65536 || (s.replica_invariant & (s.replica_invariant - 1)) != 0)
     c.note("replica_invariant",
            "is " + std::to_string(s.replica_invariant) + "; expected 0, or a power of two up to 65536");
   c.within<int64_t>("evaluate_every", s.evaluate_every, 0, 1 << 30);
   c.within("threads", s.threads, 0, 1024);
-  if (s.backend != "gpu") c.word("backend", s.backend, {"emu", "cuda", "auto"});  // "gpu": another spelling of cuda
   return c.fault();
 }
+
+namespace {
+
+std::string our_network(const std::string& word) {
+  constexpr std::string_view kResnet = "resnet";  // of any depth
+  if (same_word(std::string_view(word).substr(0, kResnet.size()), kResnet))
+    return std::string(kResnet) + word.substr(kResnet.size());
+  return our_word(network_names(), word);
+}
+
+/// "TensorFlow=MKL,dtype=bf16" as "tensorflow=mkl,dtype=bf16"; without a value it stays without.
+std::string our_mechanism(const std::string& text) {
+  Mechanism m = Mechanism::parse(text);
+  const size_t dtype = std::min(text.rfind(",dtype="), text.size());
+  if (text.find('=') >= dtype) m.value.clear();
+  m.low.reset();
+  return m.text() + text.substr(dtype);
+}
+
+}  // namespace
 
 void train_detail::use_our_names(TrainSettings& s) {
   for (auto* dtype : {&s.optimizer_state, &s.hyperparameters, &s.accumulation_dtype})
     if (*dtype)
       if (const auto known = parse_dtype(**dtype)) *dtype = name_of(*known);
-  const auto name_partials = [](std::string& partials) {
-    if (const auto dtype = parse_dtype(partials); dtype == DType::kFloat16 || dtype == DType::kFloat32)
-      partials = dtype == DType::kFloat16 ? "half" : "float";
-  };
-  name_partials(s.partials);
+  s.partials = name_rows::our_partials(s.partials);
   for (auto* partials : {&s.matmul_partials, &s.convolution_partials})
-    if (*partials) name_partials(**partials);
+    if (*partials) *partials = our_name(kPartials, name_rows::our_partials(**partials));
+  for (const WordSetting& w : kWordSettings) s.*w.setting = our_name(w.words, s.*w.setting);
+  s.loss_scale = our_word(LossScaleOptions::preset_names(), s.loss_scale);
+  s.behaviour = name_rows::our_names(kBehaviours, s.behaviour);
   const auto rename = [](std::string& word, const auto& ours) {
     try {
       word = ours(word);
     } catch (const std::invalid_argument&) {  // first_fault says it with its key
     }
   };
+  if (!names_network_file(s.network)) rename(s.network, our_network);
+  rename(s.mechanism, our_mechanism);
   rename(s.precision, [](const std::string& word) { return Precision::parse(word).name; });
+  rename(s.optimizer, [](const std::string& word) { return std::string(name_of(parse_optimizer(word))); });
+  rename(s.learning_rate_schedule, [](const std::string& word) { return std::string(name_of(parse_schedule(word))); });
   rename(s.rounding_variant, [](const std::string& word) { return name_of(variant_from_name(word)); });
   rename(s.accumulator, [](const std::string& word) { return std::string(name_of(accumulator_from_name(word))); });
   rename(s.tensor_core_operands,

@@ -10,6 +10,7 @@
 #include "softamp/machine/float_environment.h"
 #include "softamp/train/network_file.h"
 #include "softamp/train/train_settings.h"
+#include "src/names/habits.h"
 #include "src/text/nearest_name.h"
 #include "src/text/printable.h"
 #include "src/text/read_json.h"
@@ -73,6 +74,10 @@ class SettingsText {
 
 void read(const SettingsText& text, const char* key, const Json& value, std::string& out) {
   if (std::string_view(key) == "loss_scale" && value.is_number()) {  // 256 and "256" mean the same
+    out = value.dump();
+    return;
+  }
+  if (std::string_view(key) == "stochastic_rounding" && value.is_boolean()) {  // as IPU's configuration takes it
     out = value.dump();
     return;
   }
@@ -226,11 +231,12 @@ TrainSettings TrainSettings::from_json(std::string_view text, std::string_view p
       good = good || key == name;
       nearest.offer(name);
     }
-    if (!good)
-      source.refuse(key, "is not a setting" + (nearest.best().empty() ? "; `softamp train --print-settings` prints them"
-                                                                      : ". Did you mean '" + nearest.best() + "'?"));
+    if (good) continue;
+    const std::string_view meant = meant_by_habit("setting", key);
+    const std::string near(meant.empty() ? nearest.best() : meant);
+    source.refuse(key, "is not a setting" + (near.empty() ? "; `softamp train --print-settings` prints them"
+                                                          : ". Did you mean '" + near + "'?"));
   }
-  if (settings.backend == "gpu") settings.backend = "cuda";
   train_detail::use_our_names(settings);
   const train_detail::SettingFault fault = train_detail::first_fault(settings);
   if (!fault.key.empty()) source.refuse(fault.key, fault.what);

@@ -108,27 +108,10 @@ class Trial(outputs.Session):
         self.found, self.tried = [], 0
 
     def outcome(self, line):
-        """Exit code and all that the command gives; the folder is as before afterwards."""
-        before = self.files()
-        done = subprocess.run(["sh", "-c", f"ulimit -t {outputs.MOST_SECONDS}\n{line}"], cwd=self.folder, env=self.environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
-        after = self.files()
-        changed = {name: data for name, data in after.items() if before.get(name) != data}
-        for name in changed:
-            if name in before:
-                (self.folder / name).write_bytes(before[name])
-            else:
-                (self.folder / name).unlink()
-        for name in before.keys() - after.keys():
-            (self.folder / name).write_bytes(before[name])
-        texts = [without_settings(self.plain(t.decode(errors="backslashreplace")), self.verb) for t in (done.stdout, done.stderr)]
-        files = {}
-        for name, data in changed.items():
-            try:
-                files[name] = without_settings(self.plain(data.decode()), self.verb)
-            except UnicodeDecodeError:
-                files[name] = data
-        return done.returncode, (texts, files)
+        """Exit code and all that the command gives, but for the settings that it repeats."""
+        code, texts, files = self.trial(line)
+        plain = {name: without_settings(data, self.verb) if isinstance(data, str) else data for name, data in files.items()}
+        return code, ([without_settings(text, self.verb) for text in texts], plain)
 
     def give(self, lines):
         line = " ".join(lines)

@@ -267,6 +267,29 @@ class Session:
         text = without_times(text)
         return text.replace(str(self.folder), "HERE")
 
+    def trial(self, line):
+        """Exit code, standard output and error, and the files that a command writes; the folder is as before afterwards."""
+        before = self.files()
+        done = subprocess.run(["sh", "-c", f"ulimit -t {MOST_SECONDS}\n{line}"], cwd=self.folder, env=self.environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        after = self.files()
+        changed = {name: data for name, data in after.items() if before.get(name) != data}
+        for name in changed:
+            if name in before:
+                (self.folder / name).write_bytes(before[name])
+            else:
+                (self.folder / name).unlink()
+        for name in before.keys() - after.keys():
+            (self.folder / name).write_bytes(before[name])
+        texts = [self.plain(text.decode(errors="backslashreplace")) for text in (done.stdout, done.stderr)]
+        files = {}
+        for name, data in changed.items():
+            try:
+                files[name] = self.plain(data.decode())
+            except UnicodeDecodeError:
+                files[name] = data
+        return done.returncode, texts, files
+
     def give(self, lines):
         """What a command gives, as it is kept."""
         shown = Shown()

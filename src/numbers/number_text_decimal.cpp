@@ -37,10 +37,9 @@ std::string write_plain(std::string digits, int places) {
   return fraction.empty() ? digits : digits + "." + fraction;
 }
 
-/// digits * 10^-places as d.ddde+xx.
+/// digits * 10^-places as d.ddde+xx; the digits are the fewest, so the last is not 0.
 std::string write_scientific(std::string digits, int places) {
   const int exponent = static_cast<int>(digits.size()) - 1 - places;
-  while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
   if (digits.size() > 1) digits.insert(1, ".");
   return digits + "e" + (exponent < 0 ? "-" : "+") + (std::abs(exponent) < 10 ? "0" : "") +
          std::to_string(std::abs(exponent));

@@ -99,7 +99,7 @@ class Application {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Input input = inputs_[input_begin_[static_cast<size_t>(n)] + i];
       // An existing Cast may come later in the graph; its input is what this node read before.
-      if (input.cast < 0 && number(input.port.node) < 0) add(input.port.node);
+      if (number(input.port.node) < 0) add(input.port.node);
       inputs.push_back(input.cast >= 0 ? Port{cast_nodes_[static_cast<size_t>(input.cast)], 0}
                                        : Port{number(input.port.node), input.port.port});
     }

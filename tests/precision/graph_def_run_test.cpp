@@ -395,6 +395,35 @@ TEST(GraphDefControl, LoopsWithKnownConditions) {
       "of known shapes: branches and loops are written out");
 }
 
+/// A loop of Enter and Exit, whichever of its nodes is the first of the file.
+TEST(GraphDefControl, LoopsInAnyOrderOfTheirNodes) {
+  const TextAttributes merge = {{"T", "type: DT_FLOAT"}, {"N", "i: 2"}};
+  const std::vector<std::string> nodes = {int_text("i", 0),
+                                          scalar_text("x", "3"),
+                                          int_text("three", 3),
+                                          int_text("one", 1),
+                                          node_text("i/enter", "Enter", {"i"}),
+                                          node_text("x/enter", "Enter", {"x"}, kOfFloats),
+                                          node_text("three/enter", "Enter", {"three"}, {{"is_constant", "b: true"}}),
+                                          node_text("one/enter", "Enter", {"one"}, {{"is_constant", "b: true"}}),
+                                          node_text("i/merge", "Merge", {"i/enter", "i/next"}),
+                                          node_text("x/merge", "Merge", {"x/enter", "x/next"}, merge),
+                                          node_text("less", "Less", {"i/merge", "three/enter"}),
+                                          node_text("go", "LoopCond", {"less"}),
+                                          node_text("i/switch", "Switch", {"i/merge", "go"}),
+                                          node_text("x/switch", "Switch", {"x/merge", "go"}, kOfFloats),
+                                          node_text("add", "AddV2", {"i/switch:1", "one/enter"}),
+                                          node_text("double", "AddV2", {"x/switch:1", "x/switch:1"}, kOfFloats),
+                                          node_text("i/next", "NextIteration", {"add"}),
+                                          node_text("x/next", "NextIteration", {"double"}, kOfFloats),
+                                          node_text("exit", "Exit", {"x/switch"}, kOfFloats)};
+  for (size_t first = 0; first < nodes.size(); ++first) {
+    std::string text;
+    for (size_t n = 0; n < nodes.size(); ++n) text += nodes[(first + n) % nodes.size()];
+    EXPECT_EQ(run_graph_def(graph_of(text), {}, {"exit"}).value(0), 24) << nodes[first];
+  }
+}
+
 TEST(GraphDefControl, RecursionAndGrowthEnd) {
   const std::string self = function_text("self", {{"a", "FLOAT"}}, {{"r", "FLOAT"}}, node_text("again", "self", {"a"}),
                                          {{"r", "again:r:0"}});

@@ -236,11 +236,9 @@ GraphDef closed(const HeldGraph& held, const OpenBodies& open) {
   graph.clear_node();
   std::vector<FunctionBody> made(bodies.size());
   for (NodeDef node : nodes) {
-    size_t b = bodies.size();  // of prefixes that fit, one that begins with another is the node's
+    size_t b = bodies.size();  // of prefixes that fit the last: when it was chosen, no node's name began with it
     for (size_t i = 0; i < bodies.size(); ++i)
-      if (node.name().starts_with(bodies[i].prefix) &&
-          (b == bodies.size() || bodies[i].prefix.size() > bodies[b].prefix.size()))
-        b = i;
+      if (node.name().starts_with(bodies[i].prefix)) b = i;
     if (b == bodies.size()) {
       *graph.add_node() = std::move(node);
       continue;

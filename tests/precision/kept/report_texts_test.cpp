@@ -78,11 +78,11 @@ TEST(Functions, OpenedAreTheseGraphs) {
   std::string text;
   const std::string floats = "list { type: DT_FLOAT }", both = "list { type: DT_RESOURCE type: DT_FLOAT }";
   for (const std::string kind : {"f", "PartitionedCall", "StatefulPartitionedCall", "XlaLaunch", "If", "StatelessIf",
-                                 "Case", "While", "SymbolicGradient"})
+                                 "Case", "While", "SymbolicGradient", "gradient"})
     for (const std::string mark :
          {"", "_noinline", "_XlaMustCompile", "_tf_data_function", "_noinline_of_the_call", "stateful"})
       for (const bool resource : {false, true})
-        for (const std::string wait : {"", "^c", "loop"})
+        for (const std::string wait : {"", "^c", "loop", "round"})
           for (const bool lowers : {false, true})
             outcomes.add(kind + " " + mark + (resource ? " resource " : " ") + wait + (lowers ? " lowers" : ""), [&] {
               const bool loop = kind == "While", chooses = kind == "If" || kind == "StatelessIf" || kind == "Case";
@@ -98,6 +98,15 @@ TEST(Functions, OpenedAreTheseGraphs) {
               std::string go =
                   function_text("go", in, {{"r", "BOOL"}}, node_text("n", "Const", {}, {{"dtype", "type: DT_BOOL"}}),
                                 {{"r", "n:output:0"}});
+              // The gradient that the library names, of the same number; a loop of which the call is the body.
+              const std::string back =
+                  function_text("back", in, out, float_node("b", "Relu", {"x"}), {{"r", "b:activations:0"}}) +
+                  "gradient { function_name: \"f\" gradient_func: \"back\" } ";
+              const std::string round =
+                  float_node("merge", "Merge", {"enter", "next"}) +
+                  node_text("more", "Const", {"^merge"}, {{"dtype", "type: DT_BOOL"}}) +
+                  node_text("cond", "LoopCond", {"more"}) + float_node("switch", "Switch", {"merge", "cond"}) +
+                  float_node("next", "NextIteration", {"y"}) + float_node("exit", "Exit", {"switch"});
               TextAttributes all = {{"f", func_value("f")},
                                     {"function", func_value("f")},
                                     {"then_branch", func_value("f")},
@@ -120,7 +129,7 @@ TEST(Functions, OpenedAreTheseGraphs) {
               Inputs inputs;
               if (chooses) inputs.push_back(kind == "Case" ? "i" : "b");
               if (resource) inputs.push_back("v");
-              inputs.push_back(wait == "loop" ? "enter" : "x");
+              inputs.push_back(wait == "loop" ? "enter" : wait == "round" ? "switch:1" : "x");
               if (wait[0] == '^') inputs.push_back(wait);
               const std::string graph =
                   float_node("x", "Placeholder", {}, "dtype") + float_node("c", "Const", {}, "dtype") +
@@ -128,7 +137,10 @@ TEST(Functions, OpenedAreTheseGraphs) {
                   node_text("i", "Placeholder", {}, {{"dtype", "type: DT_INT32"}}) +
                   node_text("v", "VarHandleOp", {}, {{"dtype", "type: DT_FLOAT"}}) +
                   node_text("enter", "Enter", {"c"}, {{"T", "type: DT_FLOAT"}, {"is_constant", "b: true"}}) +
-                  node_text("y", kind, inputs, all) + float_node("out", "Identity", {"y"}) + library_text(body + go);
+                  (wait == "round" ? round : "") +
+                  node_text("y", kind == "gradient" ? "SymbolicGradient" : kind, inputs, all) +
+                  float_node("out", "Identity", {wait == "round" ? "exit" : "y"}) +
+                  library_text(body + go + (kind == "gradient" ? back : ""));
               std::vector<std::string> notes;
               const GraphDefFile opened = graph_of(graph).opened(std::vector<std::string>{"out"}, &notes);
               std::string said = opened.text() + opened.closed().text();
@@ -143,6 +155,26 @@ TEST(Functions, OpenedAreTheseGraphs) {
       return std::to_string(graph_of(graph).op_graph(std::vector<std::string>{fetch}).size());
     });
   text += "fetches: " + outcomes.digest();
+  // How a function names tensors: of an argument, of a list of arguments, of a node.
+  for (const std::string of : {"x", "xs", "n", "two", "no"})
+    for (const std::string output :
+         {"", ":0", ":1", ":2", ":-1", ":z", ":y", ":y:0", ":y:1", ":y:z", ":output", ":output:1", ":0:0", ":"})
+      for (const std::string reader : {"", "^", "result"})
+        outcomes.add(reader + of + output, [&] {
+          const std::string named = of + output;
+          std::string body = function_text(
+              "f", {{"x", "FLOAT"}}, {{"r", "FLOAT"}},
+              float_node("n", "Neg", {"x"}) +
+                  node_text("two", "Split", {"x", "x"}, {{"T", "type: DT_FLOAT"}, {"num_split", "i: 2"}}) +
+                  float_node("m", "Neg", {reader == "result" ? "x" : reader + named}),
+              {{"r", reader == "result" ? named : "m:y:0"}});
+          const std::string first = "input_arg {";
+          body.insert(body.find(first), "input_arg { name: \"xs\" type: DT_FLOAT number_attr: \"N\" } ");
+          const std::string graph = float_node("x", "Placeholder", {}, "dtype") +
+                                    node_text("y", "f", {"x", "x", "x"}, {{"N", "i: 2"}}) + library_text(body);
+          return graph_of(graph).opened(std::vector<std::string>{"y"}).text();
+        });
+  text += "names: " + outcomes.digest();
   expect_kept("precision/kept/functions.txt", text + outcomes.refusals(), outcomes.all());
 }
 

@@ -60,13 +60,18 @@ inline std::string complaint_of(const std::string& verb, const Outcome& o, const
   return folder.without(o.err.substr(std::min(o.err.size(), name.size())), "@");
 }
 
-/// The JSON document that a run which ended well has printed, without its provenance.
-inline nlohmann::json json_of(const Outcome& o) {
-  EXPECT_EQ(o.code, 0) << o.err;
-  EXPECT_TRUE(nlohmann::json::accept(o.out)) << o.out;
-  nlohmann::json document = nlohmann::json::parse(o.out, nullptr, false);
+/// The JSON document of a text, without its provenance.
+inline nlohmann::json without_provenance(const std::string& text) {
+  EXPECT_TRUE(nlohmann::json::accept(text)) << text;
+  nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
   if (document.is_object()) document.erase("provenance");
   return document;
+}
+
+/// That of a run which ended well.
+inline nlohmann::json json_of(const Outcome& o) {
+  EXPECT_EQ(o.code, 0) << o.err;
+  return without_provenance(o.out);
 }
 inline nlohmann::json json_of(const std::string& arguments) { return json_of(run_softamp(arguments)); }
 

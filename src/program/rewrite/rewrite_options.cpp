@@ -26,12 +26,9 @@ double parse_capability(const std::string& text) {
 }
 double parse_tolerance(const std::string& text) { return number_up_to("--tolerance", text, 1, "a number in 0..1"); }
 
-constexpr name_rows::Row<ReportForm> kReports[] = {{ReportForm::kSummary, {"summary"}},
-                                                   {ReportForm::kTable, {"table"}},
-                                                   {ReportForm::kCsv, {"csv"}},
-                                                    {ReportForm::kLatex, {"latex"}},
-                                                   {ReportForm::kJson, {"json"}},
-                                                   {ReportForm::kDot, {"dot"}}};
+constexpr name_rows::Row<ReportForm> kReports[] = {{ReportForm::kSummary, {"summary"}}, {ReportForm::kTable, {"table"}},
+                                                   {ReportForm::kCsv, {"csv"}},         {ReportForm::kLatex, {"latex"}},
+                                                   {ReportForm::kJson, {"json"}},       {ReportForm::kDot, {"dot"}}};
 const Words kRegexModes = {"full", "search"};
 
 const Words kKernels = {"float16", "bfloat16", "float32"};

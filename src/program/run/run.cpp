@@ -219,7 +219,7 @@ class Run {
     }
     files.check();
     if (o_.json) remember_inputs(files);
-    if (o_.isa != "auto") remember_instruction_set(o_.isa);
+    if (o_.isa != bulk::InstructionSet::kAuto) remember_instruction_set(bulk::name(o_.isa));
   }
 
   /// A trace that cannot be written is told at once; the run goes on without it, and ends with an error.

@@ -76,7 +76,7 @@ def options_of(program, verb):
 
 def without_settings(text, verb):
     """What a command gives, but for the settings that it repeats."""
-    text = re.sub(rf"^softamp {verb}: (.*; )?\{{.*\}}$", "SETTINGS", text, flags=re.MULTILINE)
+    text = re.sub(rf"^softamp {verb}: (.*; )?(the defaults|[\w.]+=.*)$", "SETTINGS", text, flags=re.MULTILINE)
     lines = []
     for line in text.splitlines():
         if line.startswith('{"'):

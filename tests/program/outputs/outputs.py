@@ -122,8 +122,13 @@ def lines_of_safetensors(data):
     return [data[8:8 + length].decode().rstrip()] + hexadecimal(data[8 + length:], 1)
 
 
-# What tells of the program and the machine (tests/program/provenance.py looks at it).
+# What tells of the program, the machine and the command (program.provenance looks at it).
 PROVENANCE = re.compile(r',\n  "provenance": \{\n(?:    .*\n)*  \}(?=\n\}\n$)|, "provenance": \{.*\}(?=\}\n$)')
+
+
+def without_command(text):
+    """Of a document or a table for LaTeX."""
+    return re.sub(r"^% softamp .*", "% softamp", PROVENANCE.sub("", text) if text[:1] == "{" else text)
 
 
 def fold(text):
@@ -281,11 +286,11 @@ class Session:
                 (self.folder / name).unlink()
         for name in before.keys() - after.keys():
             (self.folder / name).write_bytes(before[name])
-        texts = [self.plain(text.decode(errors="backslashreplace")) for text in (done.stdout, done.stderr)]
+        texts = [without_command(self.plain(text.decode(errors="backslashreplace"))) for text in (done.stdout, done.stderr)]
         files = {}
         for name, data in changed.items():
             try:
-                files[name] = self.plain(data.decode())
+                files[name] = without_command(self.plain(data.decode()))
             except UnicodeDecodeError:
                 files[name] = data
         return done.returncode, texts, files

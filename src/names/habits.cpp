@@ -44,6 +44,7 @@ constexpr Habit kHabits[] = {
     {"setting", "bits", "random_bits"},
     {"setting", "rounding", "stochastic_rounding"},
     {"setting", "variant", "rounding_variant"},
+    {"setting", "sr", "stochastic_rounding"},
     {"setting", "model", "network"},
     {"setting", "dtype", "precision"},
     {"setting", "format", "precision"},
@@ -103,6 +104,11 @@ std::string_view meant_by_habit(std::string_view what, std::string_view word) {
   for (const Habit& habit : kHabits)
     if (habit.what == what && same_word(habit.word, word)) return habit.meant;
   return {};
+}
+
+std::string_view renamed_option(std::string_view name) {
+  // Understood in 0.1 alone.
+  return name == "--random-bits" ? std::string_view("--random-words") : std::string_view();
 }
 
 std::string unknown_option_message(std::span<const std::string> arguments, const std::vector<std::string>& known,

@@ -11,7 +11,7 @@ constexpr IdleNeed kRoundingAndGenerator[] = {IdleNeed::kStochastic, IdleNeed::k
 constexpr RandomSetting kSettings[] = {
     {"bits", kRounding},
     {"variant", kRounding},
-    {"random_bits", kRounding},
+    {"random_words", kRounding},
     {"random_field", kRounding},
     {"replicas", kRounding},
     {"random", kRoundingAndGenerator},

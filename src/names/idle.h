@@ -30,7 +30,7 @@ struct Door {
   /// The name of a setting, "--first-index", if it was asked for; an empty text otherwise.
   std::function<std::string(std::string_view key)> asked;
   std::string stochastic;  ///< what makes a rounding stochastic here: "--rounding stochastic"
-  std::string words;       ///< what gives random bits as words: "--random-bits"
+  std::string words;       ///< what gives random bits as words: "--random-words"
 };
 
 /// "--bits: no rounding is stochastic; expected --rounding stochastic"

@@ -14,7 +14,7 @@ namespace softamp::program {
 /// What a verb calls the things that its options of random bits need.
 struct RandomOptions {
   std::string stochastic = "--rounding stochastic";   ///< what makes a rounding stochastic
-  std::string words = "--random-bits";                ///< what gives random bits in the place of a generator
+  std::string words = "--random-words";               ///< what gives random bits in the place of a generator
   std::vector<std::string_view> used_otherwise = {};  ///< keys of options that do more than choose random bits: "seed"
 };
 

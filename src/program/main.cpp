@@ -16,6 +16,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <span>
@@ -61,6 +62,18 @@ Examples:
   softamp man | man -l -
 
 `softamp VERB --help` explains each verb.)";
+
+/// Gives options the names that they have now, and says so.
+void rename_options(const cli::App& verb, std::vector<std::string>& arguments, const std::string& place) {
+  for (std::string& argument : arguments) {
+    if (argument == "--") return;
+    const std::string name = argument.substr(0, argument.find('='));
+    const std::string now(softamp::renamed_option(name));
+    if (now.empty() || verb.find_option(name) || !verb.find_option(now)) continue;
+    argument.replace(0, name.size(), now);
+    std::cerr << place << ": " << name << " is called " << now << "; the old name goes with the next version\n";
+  }
+}
 
 /// Refuses options that the verb does not have, before any other error, with what is meant, or the nearest that it has.
 void check_option_names(const cli::App& verb, std::span<const std::string> arguments) {
@@ -126,15 +139,18 @@ int run(int argc, char** argv, std::string& place) {
     verbs.push_back(add(commands));
 
   const Verb* chosen = nullptr;
+  std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
   if (!ranks_agree(launched_or_alone())) return kUsage;
   if (argc > 1 && argv[1][0] != '-') {
     chosen = &find_verb(verbs, argv[1]);
     place += std::string(" ") + argv[1];
-    const std::vector<std::string> arguments(argv + 2, argv + argc);
+    rename_options(chosen->app, arguments, place);
     check_option_names(chosen->app, arguments);
     check_values(chosen->app, arguments);
   }
-  if (!program.parse(argc, argv, place)) return kSuccess;  // --help
+  std::vector<char*> words(argv, argv + std::min(argc, 2));
+  for (std::string& argument : arguments) words.push_back(argument.data());
+  if (!program.parse(static_cast<int>(words.size()), words.data(), place)) return kSuccess;  // --help
   if (chosen == nullptr) throw UsageError("--json: expected --version beside it, or a verb before it");
   return chosen->run();
 }

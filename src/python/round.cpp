@@ -96,7 +96,7 @@ nb::object round_on_device(const Array& in, const FloatFormat& to, const Roundin
   const std::string device = "CUDA device " + std::to_string(*in.device());
   if (in.elements() != Elements::kFloat32) in.refuse_type("float32, which devices round");
   if (options.random.words || options.random.slice)
-    throw nb::value_error(("x: lies on " + device + "; expected no random_bits or packed there").c_str());
+    throw nb::value_error(("x: lies on " + device + "; expected no random_words or packed there").c_str());
   if (out.is_none())
     throw nb::value_error(("x: lies on " + device + "; expected the CPU, or out on that device").c_str());
   Array written(out, "out", Access::kWrite, Place::kAnywhere);

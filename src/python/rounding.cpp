@@ -121,7 +121,7 @@ void refuse_idle(const std::vector<std::string_view>& asked, const detail::Rando
   const auto name_if_asked = [&](std::string_view key) {
     return std::ranges::find(asked, key) == asked.end() ? std::string() : std::string(key);
   };
-  const detail::Door door = {name_if_asked, stochastic, "random_bits"};
+  const detail::Door door = {name_if_asked, stochastic, "random_words"};
   if (const auto message = detail::idle_random_setting(door, {&use, 1})) refuse(*message);
 }
 
@@ -144,7 +144,7 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
                                     {"first_index", random.first_index}})
     if (value != 0) asked.emplace_back(name);
   const bool words_given = given(values[4]);
-  if (words_given) asked.emplace_back("random_bits");
+  if (words_given) asked.emplace_back("random_words");
   // The numbers of a hardware's generator are given as words.
   if (words_given && random.engine == RandomEngine::kXoroshiro128aox) std::erase(asked, "random");
   refuse_idle(asked, {.stochastic = draws, .generator = !words_given}, stochastic);
@@ -155,10 +155,10 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
     random.slice = chip_rounding(*rounding.chip, to, rounding.bits).slice;
   }
   if (words_given) {
-    const Array words(values[4], "random_bits");
+    const Array words(values[4], "random_words");
     const auto each = static_cast<size_t>(packed ? lanes_of(*random.slice) : 1);
     if (words.size() != (size + each - 1) / each)
-      refuse("random_bits: has " + std::to_string(words.size()) + " words; expected " +
+      refuse("random_words: has " + std::to_string(words.size()) + " words; expected " +
              std::to_string((size + each - 1) / each) + ", one for " +
              (each == 1 ? "each element" : std::to_string(each) + " elements"));
     if (packed && words.elements() != Elements::kUint32) words.refuse_type("uint32, whole words of the chip");
@@ -178,7 +178,7 @@ Addresses::Addresses(nb::tuple values, const Rounding& rounding, const FloatForm
   } else if (rounding.engine == RandomEngine::kXoroshiro128aox) {
     refuse(
         "random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
-        "them as random_bits");
+        "them as random_words");
   }
 }
 

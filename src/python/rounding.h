@@ -37,12 +37,12 @@ inline constexpr const char* kStochasticHere = "rounding='stochastic'";  ///< wh
 void refuse_idle(const std::vector<std::string_view>& asked, const detail::RandomUse& use,
                  const char* stochastic = kStochasticHere);
 
-/// The tuple (seed, step, operation, first_index, random_bits, threads), of `round` also packed: elements share the
+/// The tuple (seed, step, operation, first_index, random_words, threads), of `round` also packed: elements share the
 /// words of a chip's instruction.
 struct Addresses {
   bulk::BulkOptions options;
 
-  /// Reads the tuple; random_bits, where given, must have a word for each of `size` elements, or for those that share
+  /// Reads the tuple; random_words, where given, must have a word for each of `size` elements, or for those that share
   /// it. Throws ValueError for an address that is not the default where nothing is drawn.
   Addresses(nb::tuple values, const Rounding& rounding, const FloatFormat& to, size_t size);
   /// The same where the format says how it rounds, and `stochastic` how it would draw.

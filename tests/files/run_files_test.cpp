@@ -87,12 +87,12 @@ TEST_F(RunFilesOf, SomeFilesAreReplacedOnPurpose) {
   const auto round = [&](const std::string& out) {
     return said(RunFiles()
                     .reads("the array that is read", file("g.json"))
-                    .reads("the file of --random-bits", file("bits"))
+                    .reads("the file of --random-words", file("bits"))
                     .replaces("OUT", file(out), "the array that is read"));
   };
   write_text(file("bits"), "");
   EXPECT_EQ(round("g.json"), "");
-  EXPECT_EQ(round("bits"), "OUT: 'bits' is the file of --random-bits; expected another file");
+  EXPECT_EQ(round("bits"), "OUT: 'bits' is the file of --random-words; expected another file");
 }
 
 TEST_F(RunFilesOf, AFolderMayGetFilesThatOnlyTheRunKnows) {

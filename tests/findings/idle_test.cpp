@@ -15,7 +15,7 @@ Door door_of(std::vector<std::string_view> keys) {
               if (asked == key) return "--" + std::string(key);
             return std::string();
           },
-          "--rounding stochastic", "--random-bits"};
+          "--rounding stochastic", "--random-words"};
 }
 
 constexpr RandomUse kNearest = {.stochastic = false}, kDrawn = {.stochastic = true},
@@ -42,11 +42,11 @@ TEST(Idle, EverySettingOfRandomBitsNeedsAStochasticRounding) {
 TEST(Idle, WhatChoosesNumbersOfAGeneratorNeedsOne) {
   for (const char* key : {"random", "seed", "step", "operation", "first_index"}) {
     EXPECT_EQ(said(key, {kGiven}), "--" + std::string(key) +
-                                       ": random bits come from --random-bits, not from a generator; expected no "
-                                       "--random-bits");
+                                       ": random bits come from --random-words, not from a generator; expected no "
+                                       "--random-words");
     EXPECT_EQ(said(key, {kGiven, kDrawn}), "taken") << key;
   }
-  for (const char* key : {"bits", "variant", "random_bits", "random_field", "replicas"})
+  for (const char* key : {"bits", "variant", "random_words", "random_field", "replicas"})
     EXPECT_EQ(said(key, {kGiven}), "taken") << key;
 }
 

@@ -207,7 +207,7 @@ TEST_F(RoundByChip, RandomNumbersFromAFile) {
   const std::string words = array<uint16_t>("r.npy", npy::ElementType::kUint16, {0x1FFF, 0x1000, 0x1FFF});
   const auto codes = [&](const std::string& options) {
     const Outcome outcome = run_softamp("round " + in + " " + folder_.file("out.npy") +
-                                        " --format fp16 --random-bits " + words + " " + options);
+                                        " --format fp16 --random-words " + words + " " + options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     npy::Reader reader(folder_.file("out.npy"));
     std::vector<uint16_t> out(3);
@@ -242,7 +242,7 @@ TEST_F(RoundByChip, TheWordMeansWhatItMeansInChips) {
       const std::string in = array("in.npy", npy::ElementType::kFloat32, values);
       const std::string words = array("r.npy", npy::ElementType::kUint32, std::vector<uint32_t>(values.size(), word));
       const std::string out = folder_.file("out.npy");
-      answer("round " + in + " " + out + " --format " + row.format + " --chip " + name + " --random-bits " + words +
+      answer("round " + in + " " + out + " --format " + row.format + " --chip " + name + " --random-words " + words +
              " --json");
       npy::Reader reader(out);
       std::vector<uint64_t> found;
@@ -280,9 +280,9 @@ TEST_F(RoundByChip, PackedWordsServeNeighbours) {
     return read;
   };
   using Codes = std::vector<uint8_t>;
-  EXPECT_EQ(codes("--chip nvidia_sm100 --packed --random-bits " + words),
+  EXPECT_EQ(codes("--chip nvidia_sm100 --packed --random-words " + words),
             (Codes{0x39, 0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x39, 0x38, 0x38, 0x7E}));
-  EXPECT_EQ(codes("--chip nvidia_sm103 --packed --random-bits " + words),
+  EXPECT_EQ(codes("--chip nvidia_sm103 --packed --random-words " + words),
             (Codes{0x38, 0x38, 0x38, 0x38, 0x38, 0x38, 0x39, 0x38, 0x38, 0x39, 0x7E}));
   Codes drawn;
   for (uint64_t i = 0; i < values.size(); ++i) {
@@ -293,10 +293,10 @@ TEST_F(RoundByChip, PackedWordsServeNeighbours) {
 
   EXPECT_EQ(error_of(round("--packed")), "softamp round: --packed: expected --chip beside it, whose words they are\n");
   const std::string two = array<uint32_t>("r2.npy", npy::ElementType::kUint32, {1, 2});
-  EXPECT_EQ(error_of(round("--chip nvidia_sm100 --packed --random-bits " + two)),
+  EXPECT_EQ(error_of(round("--chip nvidia_sm100 --packed --random-words " + two)),
             "softamp round: " + two + ": 2 words; expected 3, one for every 4 of 11 elements\n");
   const std::string half = array<uint16_t>("r3.npy", npy::ElementType::kUint16, {1, 2, 3});
-  EXPECT_EQ(error_of(round("--chip nvidia_sm100 --packed --random-bits " + half)),
+  EXPECT_EQ(error_of(round("--chip nvidia_sm100 --packed --random-words " + half)),
             "softamp round: " + half + ": type '<u2'; expected whole words with --packed, '<u4'\n");
   for (const char* other :
        {"--chip amd_cdna4 --packed", "--chip nvidia_sm100", "--chip nvidia_sm100 --packed --values"})
@@ -311,7 +311,7 @@ TEST_F(RoundByChip, NarrowNumbersAreRefused) {
   const std::string bytes = array<uint8_t>("r1.npy", npy::ElementType::kUint8, {255});
   const std::string halves = array<uint16_t>("r2.npy", npy::ElementType::kUint16, {65535});
   const auto round = [&](const std::string& words, const std::string& options) {
-    return "round " + in + " " + out + " --random-bits " + words + " --format " + options;
+    return "round " + in + " " + out + " --random-words " + words + " --format " + options;
   };
   const std::string whose = "softamp round: " + bytes + ": type '|u1'; expected ";
   EXPECT_EQ(error_of(round(bytes, "fp16 --rounding stochastic")), whose + "'<u2' or '<u4': bits 0 to 12 are read\n");

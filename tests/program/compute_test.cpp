@@ -299,7 +299,7 @@ TEST(Compute, RefusesRandomFieldsByLine) {
         << arguments;
 }
 
-/// --random-bits: one number a line, as `softamp round` takes them.
+/// --random-words: one number a line, as `softamp round` takes them.
 TEST(Compute, RandomBitsFromAFile) {
   const softamp::test::TemporaryFolder folder;
   const std::string words = folder.file("r.npy"), bytes = folder.file("b.npy");
@@ -312,20 +312,20 @@ TEST(Compute, RandomBitsFromAFile) {
   write(words, "<u2", 3, std::string("\xFF\x0F\x00\x10\xFF\xEF", 6));  // 0FFF, 1000, EFFF
   write(bytes, "|u1", 3, "abc");
   const std::string input = "3C00 1000\n3C00 1000\n3C00 1000\n", options = "compute f16_add --rounding stochastic ";
-  const Outcome o = run_softamp(options + "--random-bits " + words, input);
+  const Outcome o = run_softamp(options + "--random-words " + words, input);
   EXPECT_EQ(o.out, "3C00 1000 3C00 01\n3C00 1000 3C01 01\n3C00 1000 3C00 01\n") << o.err;
-  const Outcome four = run_softamp(options + "--random-bits " + words, input + "3C00 1000\n");
+  const Outcome four = run_softamp(options + "--random-words " + words, input + "3C00 1000\n");
   EXPECT_EQ(four.code, 2);
   EXPECT_EQ(four.out, o.out);
   EXPECT_NE(four.err.find("3 numbers; expected one for each line, and standard input has a line 4"), std::string::npos)
       << four.err;
-  const Outcome narrow = run_softamp(options + "--random-bits " + bytes, input);
+  const Outcome narrow = run_softamp(options + "--random-words " + bytes, input);
   EXPECT_EQ(narrow.code, 2);
   EXPECT_NE(narrow.err.find("type '|u1'; expected unsigned numbers of at least 13 bits: '<u2' or '<u4'"),
             std::string::npos)
       << narrow.err;
-  EXPECT_EQ(run_softamp(options + "--bits 8 --random-bits " + bytes, "3C00 1000\n").code, 0);
-  EXPECT_EQ(run_softamp(options + "--random-field --random-bits " + bytes, "").code, 2);
+  EXPECT_EQ(run_softamp(options + "--bits 8 --random-words " + bytes, "3C00 1000\n").code, 0);
+  EXPECT_EQ(run_softamp(options + "--random-field --random-words " + bytes, "").code, 2);
 }
 
 TEST(Compute, ChecksLinesWithResults) {

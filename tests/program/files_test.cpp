@@ -103,8 +103,8 @@ TEST_F(Files, OfARewrite) {
 
 TEST_F(Files, OfARounding) {
   npy::Writer(file("bits.npy"), npy::ElementType::kUint32, std::vector<uint64_t>{0}).commit();
-  taken("round @x.npy @bits.npy --format fp16 --rounding stochastic --random-bits @bits.npy", "OUT", "bits.npy",
-        "the file of --random-bits");
+  taken("round @x.npy @bits.npy --format fp16 --rounding stochastic --random-words @bits.npy", "OUT", "bits.npy",
+        "the file of --random-words");
 }
 
 TEST_F(Files, OfATraining) {

@@ -74,8 +74,10 @@ TEST_F(Idle, WhatAnOperationHasNoUseFor) {
     const std::string value = option == std::string("--rounding") ? "up"
                               : option == std::string("--bits")   ? "8"
                                                                   : "nan";
-    expect_refused(std::string("compute f16_eq ") + option + " " + value,
-                   std::string(option) + ": '" + value + "': f16_eq rounds nothing; expected an operation that rounds");
+    for (const std::string operation : {"f16_eq", "f32_to_f64"})
+      expect_refused("compute " + operation + " " + option + " " + value,
+                     std::string(option) + ": '" + value + "': " + operation +
+                         " rounds nothing; expected an operation that rounds");
   }
   expect_refused("compute f16_roundToInt --overflow nan",
                  "--overflow: 'nan': f16_roundToInt does not overflow; expected an operation that does, such as T_add");

@@ -35,8 +35,9 @@ bool can_be_tiny(const std::string& operation) {
   return false;
 }
 
-bool compares(const std::string& operation) {
-  for (const char* part : {"_eq", "_le", "_lt"})
+/// Whether no rounding changes a result.
+bool is_exact(const std::string& operation) {
+  for (const char* part : {"_eq", "_le", "_lt", "_to_f64"})
     if (operation.find(part) != std::string::npos) return true;
   return false;
 }
@@ -45,7 +46,7 @@ bool compares(const std::string& operation) {
 void judge_lines(const std::string& lines, const std::string& operation, const Rounding& rounding,
                  const std::string& tininess, bool exact) {
   const std::string command = "set -o pipefail; " + lines +
-                              (compares(operation) ? "" : std::string(" --rounding ") + rounding.ours) +
+                              (is_exact(operation) ? "" : std::string(" --rounding ") + rounding.ours) +
                               (can_be_tiny(operation) ? " --tininess " + tininess : "") + (exact ? " --exact" : "") +
                               " | testfloat_ver -tininess" + tininess + " " + rounding.theirs +
                               (exact ? " -exact " : " -notexact ") + operation;

@@ -61,6 +61,12 @@ class WordsEverywhere : public ::testing::Test {
   /// softamp run of a graph with a product of halves.
   Use run(const std::string& options) const { return {"run " + folder_.file("square.json") + " " + options}; }
   std::string array() const { return folder_.file("x.npy"); }
+  /// Of four numbers of 8 bits.
+  static std::string random_header() {
+    std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }";
+    header.resize(117, ' ');
+    return header + "\n";
+  }
   /// softamp round with these options, and its codes as the output.
   Use round(const std::string& options) const {
     return {"/bin/sh -c \"'" SOFTAMP_PROGRAM "' round " + array() + " " + folder_.file("y.npy") + " " + options +
@@ -190,6 +196,23 @@ TEST(Words, OfEveryOptionAreReadWithoutRegardToCase) {
     GTEST_SKIP() << "needs python3, of version 3.9 or later, and no sanitizer";
   const Outcome o = run_shell("python3 -B '" SOFTAMP_SOURCE_DIR "/tests/program/words/words.py' '" SOFTAMP_PROGRAM "'");
   EXPECT_EQ(o.code, 0) << o.out << o.err;
+}
+
+/// The old name of an option does what the new one does, and says so.
+TEST_F(WordsEverywhere, AnOldNameOfAnOptionIsSaid) {
+  write_text(folder_.file("r.npy"), std::string("\x93NUMPY\x01\x00\x76\x00", 10) + random_header() + std::string(4, 7));
+  const std::string rest =
+      "round " + array() + " " + folder_.file("y.npy") + " --format fp16 --rounding stochastic --json ";
+  const Outcome now = run_softamp(rest + "--random-words " + folder_.file("r.npy"));
+  EXPECT_EQ(now.code, 0) << now.err;
+  EXPECT_EQ(now.err, "");
+  for (const char* old : {"--random-bits ", "--random-bits="}) {
+    const Outcome o = run_softamp(rest + old + folder_.file("r.npy"));
+    EXPECT_EQ(o.out, now.out) << old;
+    EXPECT_EQ(o.err,
+              "softamp round: --random-bits is called --random-words; the old name goes with the next version\n");
+  }
+  EXPECT_NE(run_softamp("inspect 0.1 --random-bits x").err.find("unknown option '--random-bits'"), std::string::npos);
 }
 
 /// Helps and completions name every canonical word.

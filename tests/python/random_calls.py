@@ -177,7 +177,7 @@ class Calls:
                             "fake_quantize", "sum", "dot", "running_sum", "matmul", "inspect", "Format", "Chip", "graph"])  # fmt: skip
         shape = self.one_of(SHAPES)
         if name == "round":
-            more = self.some({"chip": self.word, "random_bits": lambda: self.operand(shape), "out": lambda: self.output(shape),
+            more = self.some({"chip": self.word, "random_words": lambda: self.operand(shape), "out": lambda: self.output(shape),
                               "result": lambda: self.one_of(["auto", "codes", "values", "", 1]),
                               "flags": lambda: self.one_of([True, False, 1, None]),
                               "packed": lambda: self.one_of([True, True, False, 1])} if self.random.random() < 0.5 else {})  # fmt: skip
@@ -278,7 +278,7 @@ def kept_bytes(arguments, out):
 def carry_out_and_look(calls, name, arguments, options):
     """Whether it returned. Throws what is not allowed, AssertionError where a result is wrong."""
     out = options.get("out")
-    before = kept_bytes([*arguments, options.get("random_bits")], out if isinstance(out, np.ndarray) else None)
+    before = kept_bytes([*arguments, options.get("random_words")], out if isinstance(out, np.ndarray) else None)
     again = None if name == "graph" else (calls.plain(arguments), calls.plain(options) if is_plain(calls, out) else None)
     try:
         result = carry_out(name, arguments, options)

@@ -36,7 +36,7 @@ def test_no_call_crashes(bytes_that_change):
     scales = bytes_that_change[-SIZE // 32 :]
     calls = [
         lambda: softamp.round(floats, "fp16", rounding="stochastic", flags=True),
-        lambda: softamp.round(floats, "fp16", rounding="stochastic", random_bits=floats.view(np.uint32)),
+        lambda: softamp.round(floats, "fp16", rounding="stochastic", random_words=floats.view(np.uint32)),
         lambda: softamp.round(floats, "e4m3", out=floats),
         lambda: softamp.round(floats[::2], "bf16"),
         lambda: softamp.widen(codes, "e2m1"),

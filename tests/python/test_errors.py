@@ -46,16 +46,16 @@ X = np.float32([0.1, 0.2])
         (lambda: softamp.round(b"bytes", "fp16"), TypeError, "expected float32, float64, float16"),
         (lambda: softamp.round(np.longdouble([1]), "fp16"), TypeError, "x: has elements of type"),
         (lambda: softamp.round(np.zeros(2, [("a", "f4")]), "fp16"), TypeError, "x: has elements of type"),
-        (lambda: softamp.round(X, "fp16", random_bits=X), ValueError, "random_bits: no rounding is stochastic; expected rounding="),
+        (lambda: softamp.round(X, "fp16", random_words=X), ValueError, "random_words: no rounding is stochastic; expected rounding="),
         (
-            lambda: softamp.round(X, "fp16", rounding="stochastic", random_bits=np.uint32([1])),
+            lambda: softamp.round(X, "fp16", rounding="stochastic", random_words=np.uint32([1])),
             ValueError,
-            "random_bits: has 1 words; expected 2",
+            "random_words: has 1 words; expected 2",
         ),
         (
-            lambda: softamp.round(X, "fp16", rounding="stochastic", random_bits=X),
+            lambda: softamp.round(X, "fp16", rounding="stochastic", random_words=X),
             TypeError,
-            "random_bits: has elements of type f; expected uint8",
+            "random_words: has elements of type f; expected uint8",
         ),
         (
             lambda: softamp.round(X, "fp16", rounding="stochastic", random="xoroshiro128aox"),

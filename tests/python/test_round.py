@@ -45,7 +45,7 @@ def test_chips_are_those_of_the_command(program, chip):
         codes = softamp.round(x, to, chip=chip, seed=9, result="codes")
         assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
         program("round", "x.npy", "out.npy", "--format", to, "--chip", chip, "--random-bits", "words.npy")
-        codes = softamp.round(x, to, chip=softamp.Chip(chip), random_bits=words, result="codes")
+        codes = softamp.round(x, to, chip=softamp.Chip(chip), random_words=words, result="codes")
         assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
         program("round", "x.npy", "out.npy", "--format", to, "--chip", chip, "--packed", "--seed", 9)
         codes = softamp.round(x, to, chip=chip, packed=True, seed=9, result="codes")
@@ -59,12 +59,12 @@ def test_whole_words_of_a_chip(program):
         words = program.load(program.save("words.npy", np.random.default_rng(4).integers(0, 2**32, x.size // each, dtype=np.uint32)))
         program("round", "x.npy", "out.npy", "--format", to, "--chip", "b200", "--packed", "--random-bits", "words.npy")
         options = dict(chip="b200", packed=True, result="codes")
-        codes = softamp.round(x, to, random_bits=words, **options)
+        codes = softamp.round(x, to, random_words=words, **options)
         assert np.array_equal(codes, bits_of(program.load("out.npy"))), to
         with pytest.raises(ValueError, match=f"expected {x.size // each}, one for {each} elements"):
-            softamp.round(x, to, random_bits=words[1:], **options)
+            softamp.round(x, to, random_words=words[1:], **options)
         with pytest.raises(TypeError, match="expected uint32, whole words of the chip"):
-            softamp.round(x, to, random_bits=words.astype(np.uint16), **options)
+            softamp.round(x, to, random_words=words.astype(np.uint16), **options)
 
 
 def test_values_of_the_command(program):
@@ -82,7 +82,7 @@ def test_random_bits_of_the_command(program):
         words = np.random.default_rng(3).integers(0, 2**16, x.size).astype(dtype)
         program.save("words.npy", words)
         program("round", "x.npy", "out.npy", "--format", "fp16", "--rounding", "stochastic", "--random-bits", "words.npy")
-        codes = softamp.round(x, "fp16", rounding="stochastic", random_bits=words, result="codes")
+        codes = softamp.round(x, "fp16", rounding="stochastic", random_words=words, result="codes")
         assert np.array_equal(codes, bits_of(program.load("out.npy")))
 
 

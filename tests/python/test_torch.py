@@ -386,3 +386,13 @@ def test_computing_again_with_other_random_bits_is_refused():
 def test_bad_input(x, call, error, words):
     with pytest.raises(error, match=words):
         call(x)
+
+
+def test_rounding_no_longer_means_a_format():
+    with pytest.warns(DeprecationWarning, match="rounding is called format"):
+        st.round_gradient(torch.zeros(2, requires_grad=True), rounding="e4m3")
+    p = torch.nn.Parameter(torch.zeros(2))
+    with pytest.warns(DeprecationWarning, match="rounding is called format"):
+        assert st.RoundedUpdates(torch.optim.SGD([p], lr=1), [("p", p)], rounding="bf16").rounding.format == "bf16"
+    with pytest.raises(TypeError, match="expected a format, or a Rounding"):
+        st.round_gradient(torch.zeros(2))

@@ -52,3 +52,12 @@ def test_words_of_other_doors():
     assert status.lowest_index("Divide-By-Zero") is None
     with pytest.raises(ValueError, match=re.escape("order: unknown order 'any'; known: ascending, device")):
         softamp.sum(np.float32([1]), order="any")
+
+
+def test_old_names_are_said():
+    x, words = np.float32([0.1, 0.2]), np.uint32([1, 2**31])
+    wanted = softamp.round(x, "fp16", rounding="stochastic", random_words=words)
+    with pytest.warns(DeprecationWarning, match="random_bits is called random_words"):
+        assert (softamp.round(x, "fp16", rounding="stochastic", random_bits=words) == wanted).all()
+    with pytest.warns(DeprecationWarning, match="random_bits is called random_words"):
+        softamp.add(wanted, wanted, rounding="stochastic", random_bits=words)

@@ -169,17 +169,17 @@ TEST(NetworkFile, EveryOptionOfEveryLayerCounts) {
 
 /// Words of a file in capitals: types of layers, kinds, activations, initialisers.
 TEST(NetworkFile, WordsAreReadWithoutRegardToCase) {
-  std::string text = network_of(R"([{"type": "conv2d", "filters": 2, "kernel": 3, "activation": "relu",
+  std::string text = network_of(R"x([{"type": "conv2d", "filters": 2, "kernel": 3, "activation": "relu",
     "kernel_initializer": "glorot_uniform"}, {"type": "flatten"}, {"type": "dense", "units": 10,
-    "kernel_initializer": "truncated_normal(0, 0.5)"}])");
+    "kernel_initializer": "truncated_normal(0, 0.5)"}])x");
   const std::string wanted = graph_of(parse_network(text, "net.json").build, kFileImages);
-for (const std::string word :
-     {"image", "classes", "conv2d", "relu", "glorot_uniform", "flatten", "dense", "truncated_normal"}) {
-  std::string upper = word;
-  for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  text.replace(text.find('"' + word) + 1, word.size(), upper);
-}
-EXPECT_EQ(graph_of(parse_network(text, "net.json").build, kFileImages), wanted) << text;
+  for (const std::string word :
+       {"image", "classes", "conv2d", "relu", "glorot_uniform", "flatten", "dense", "truncated_normal"}) {
+    std::string upper = word;
+    for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    text.replace(text.find('"' + word) + 1, word.size(), upper);
+  }
+  EXPECT_EQ(graph_of(parse_network(text, "net.json").build, kFileImages), wanted) << text;
 }
 
 TEST(NetworkFile, RepeatNumbersNames) {

@@ -193,9 +193,9 @@ class Computation {
 
 int run_compute(const ComputeJob& options, const cli::App& app) {
   const ComputePlan plan = compute_plan(options.compute, app);
-  const char* const source = options.random_field ? "--random-field" : "--random-bits";
+  const char* const source = options.random_field ? "--random-field" : "--random-words";
   if (options.random_field && !options.random_bits.empty())
-    throw UsageError("--random-field and --random-bits: expected one source of random bits");
+    throw UsageError("--random-field and --random-words: expected one source of random bits");
   refuse_idle_random(app, plan, !options.random_field && options.random_bits.empty(), source, false);
   if (options.check && plan.behaviour.enabled_flags() != 0)
     throw UsageError("--check: expected no inv, div0 or oflo in --behaviour, which would stop at the first");
@@ -216,7 +216,7 @@ Verb add_compute(const cli::App& program) {
   app.add_flag("--random-field", options->random_field,
                "each line holds its random number R after the operands, as hardware would get it");
   app.add_option(
-         "--random-bits", options->random_bits,
+         "--random-words", options->random_bits,
          "one unsigned number ('u1', 'u2', 'u4') for each line instead of the generator, as in `softamp round`: "
          "its low --bits bits are R; with --chip it is the chip's random word")
       .type_name("R.npy");

@@ -62,7 +62,8 @@ RandomField random_field(const ComputeOptions& o, const ComputeOperation& operat
 void check_operation(const ComputeOperation& operation, const cli::App& app) {
   if (operation.rounds != Rounds::kToInteger)
     refuse_idle(app, "--exact", operation.name + " rounds to no integer", "T_roundToInt or T_to_i32");
-  if (operation.rounds == Rounds::kNever)
+  const bool widens = operation.kind == "to" && operation.to == kBinary64;  // which holds all numbers of all formats
+  if (operation.rounds == Rounds::kNever || widens)
     for (const char* option : {"--rounding", "--overflow", "--bits", "--variant"})
       refuse_idle(app, option, operation.name + " rounds nothing", "an operation that rounds");
   const bool holds_integers = operation.from.max_exponent() >= operation.from.mantissa_bits();
@@ -70,7 +71,7 @@ void check_operation(const ComputeOperation& operation, const cli::App& app) {
     refuse_idle(app, "--overflow", operation.name + " does not overflow", "an operation that does, such as T_add");
   // A sum, a difference or a remainder that is tiny is exact.
   const bool is_exact = operation.kind == "add" || operation.kind == "sub" || operation.kind == "rem";
-  if (operation.rounds != Rounds::kToFormat || operation.from_int || is_exact)
+  if (operation.rounds != Rounds::kToFormat || operation.from_int || is_exact || widens)
     refuse_idle(app, "--tininess", operation.name + " does not underflow", "an operation that does, such as T_mul");
 }
 

@@ -11,7 +11,7 @@ RandomFile::RandomFile(const std::string& path, const RandomField& field) : path
   const int last = field.chip ? field.chip->last_bit() : field.number_bits - 1;
   const bool numbers = type >= npy::ElementType::kUint8;
   if (!numbers || last >= 8 * static_cast<int>(npy::size_of(type)))
-    throw UsageError("--random-bits: " + path + ": type '" + npy::descr(type) +
+    throw UsageError("--random-words: " + path + ": type '" + npy::descr(type) +
                      "'; expected unsigned numbers of at least " + std::to_string(last + 1) + " bits: " +
                      (last < 8    ? "'|u1', '<u2' or '<u4'"
                       : last < 16 ? "'<u2' or '<u4'"
@@ -31,7 +31,7 @@ size_t RandomFile::take(size_t count, uint32_t* random) {
 }
 
 std::string RandomFile::shortage(uint64_t line) const {
-  return "--random-bits: " + path_ + ": " + std::to_string(reader_.header().elements) +
+  return "--random-words: " + path_ + ": " + std::to_string(reader_.header().elements) +
          " numbers; expected one for each line, and standard input has a line " + std::to_string(line);
 }
 

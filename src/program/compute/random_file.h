@@ -1,4 +1,4 @@
-// Random words from a file, one for each line: --random-bits of `softamp compute`.
+// Random words from a file, one for each line: --random-words of `softamp compute`.
 #pragma once
 
 #include "src/program/compute/compute_options.h"

@@ -32,7 +32,7 @@ void check_round_files(const RoundOptions& o) {
   constexpr const char* kArray = "the array that is read";
   files::RunFiles files;
   const std::string out = ArrayName(o.out).file;
-  files.reads(kArray, ArrayName(o.in).file).reads("the file of --random-bits", ArrayName(o.random_bits).file);
+  files.reads(kArray, ArrayName(o.in).file).reads("the file of --random-words", ArrayName(o.random_bits).file);
   if (o.back)
     files.reads("the file of --scales", ArrayName(o.scales).file);
   else
@@ -66,7 +66,7 @@ void take_block_options(RoundOptions& o, const cli::App& app) {
 
 void check_round_options(RoundOptions& o, const cli::App& app) {
   if (o.choice.blocks.empty()) refuse_block_options(app, app.option("--format").text());
-  for (const char* other : {"--random-bits", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant",
+  for (const char* other : {"--random-words", "--chip", "--cast", "--values", "--rounding", "--bits", "--variant",
                             "--overflow", "--preset", "--saturation", "--random", "--seed", "--step"})
     if (o.back) refuse_idle(app, other, "--dequantize rounds nothing", "no " + std::string(other));
   if (!o.choice.blocks.empty()) return take_block_options(o, app);
@@ -208,7 +208,7 @@ Verb add_round(const cli::App& program) {
   add_word(app, "--random", o->rounding.engine, engine_from_name, "philox (10 rounds), philox7 [=philox]");
   offer(app, "--random", {"philox", "philox7"});
   app.add_option(
-         "--random-bits", o->random_bits,
+         "--random-words", o->random_bits,
          "one unsigned number ('u1', 'u2', 'u4') per element instead of the generator: its low --bits bits are read; "
          "with --chip it is the chip's random word, of which the chip reads its part (AMD's the top bits of 32)")
       .type_name("R.npy");
@@ -223,7 +223,7 @@ Verb add_round(const cli::App& program) {
                "with a format of blocks of 4 bits: two codes a byte, the even index low, in a .safetensors file as U8 "
                "instead of F4; with --chip: a random word "
                "of 32 bits serves as many neighbours as in the chip's instruction, each by "
-               "its part of it; --random-bits then has one 'u4' for so many");
+               "its part of it; --random-words then has one 'u4' for so many");
   add_backend(app, o->backend);
   add_block_options(app, o);
   app.add_flag("--dequantize", o->back,
@@ -238,7 +238,7 @@ Verb add_round(const cli::App& program) {
       "  softamp round in.npy out.npy --format fp16\n"
       "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 13 --seed 1\n"
       "  softamp round in.npy out.npy --format e4m3 --overflow saturate --values\n"
-      "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 8 --random-bits r.npy\n"
+      "  softamp round in.npy out.npy --format fp16 --rounding stochastic --bits 8 --random-words r.npy\n"
       "  softamp round in.npy out.npy --format e4m3 --cast onnx_saturate\n"
       "  softamp round in.npy out.npy --format e4m3 --chip amd_cdna4 --overflow saturate\n"
       "  softamp round in.npy out.npy --format e4m3 --chip nvidia_sm100 --packed\n"

@@ -192,10 +192,10 @@ block::BlockFormat block_format_of(const RoundOptions& o) {
 void check_block_options(const RoundOptions& o, const cli::App& app) {
   const block::BlockFormat f = block_format_of(o);
   const std::string with = " with --format " + o.choice.blocks;
-  for (const char* other : {"--chip", "--cast", "--overflow", "--saturation", "--random-bits"})
+  for (const char* other : {"--chip", "--cast", "--overflow", "--saturation", "--random-words"})
     if (app.option(other).count() > 0)
       throw UsageError(std::string(other) + ": expected none" + with + ": elements of blocks saturate" +
-                       (other == std::string("--random-bits") ? ", and draw from the generator" : ""));
+                       (other == std::string("--random-words") ? ", and draw from the generator" : ""));
   if (o.rounding.preset != Preset::kIeee) throw UsageError("--preset: 'ipu': expected ieee" + with);
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError("--random: 'xoroshiro128aox': expected philox or philox7" + with);

@@ -94,7 +94,7 @@ void check_random_options(const RoundOptions& o, const cli::App& app, bool stoch
   if (o.rounding.engine == RandomEngine::kXoroshiro128aox)
     throw UsageError(
         "--random: 'xoroshiro128aox': expected philox or philox7; its numbers come in the order of the hardware: pass "
-        "them with --random-bits");
+        "them with --random-words");
   const detail::RandomUse use{.stochastic = stochastic, .generator = o.random_bits.empty()};
   refuse_idle_random(app, {&use, 1}, {.stochastic = cure});
 }

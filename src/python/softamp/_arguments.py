@@ -6,6 +6,7 @@ import decimal
 import math
 import numbers
 import operator
+import warnings
 from fractions import Fraction
 from typing import Any, Protocol, Union
 
@@ -65,6 +66,14 @@ def exact_text(x: Any, name: str) -> str:
     if rest:
         quotient, places = quotient << 1 | 1, places + 1
     return f"{'-' if numerator < 0 else ''}0x{quotient:x}p{-places}"
+
+
+def renamed(name: str, value: Any, old_name: str, old_value: Any) -> Any:
+    """The value of an argument that an earlier version called otherwise."""
+    if old_value is None:
+        return value
+    warnings.warn(f"{old_name} is called {name}; the old name goes with the next version", DeprecationWarning, stacklevel=3)
+    return old_value
 
 
 def name_of(value: Any) -> Any:

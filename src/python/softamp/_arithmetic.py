@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Optional
 
 from . import _softamp
-from ._arguments import Array, FormatLike
+from ._arguments import Array, FormatLike, renamed
 
 __all__ = ["add", "sub", "mul", "div", "fma", "sqrt"]
 
 _SHARED = """
     Operands: of one dtype and shape: float16, float32, a type of ml_dtypes; or unsigned integers, which are codes of
         `format`. Nothing is promoted and nothing is broadcast.
-    rounding, bits, variant, overflow, preset, seed, step, operation, first_index, random, random_bits, flags, threads:
+    rounding, bits, variant, overflow, preset, seed, step, operation, first_index, random, random_words, flags, threads:
         as of round.
     out: of the operands' shape and width, overlapping none of them [=a new array].
 
@@ -28,7 +28,7 @@ def _call(name: str, operands: tuple[Any, ...], format: Any, options: dict[str, 
         take("step", 0),
         take("operation", 0),
         take("first_index", 0),
-        take("random_bits", None),
+        renamed("random_words", take("random_words", None), "random_bits", take("random_bits", None)),
         take("threads", 0),
     )
     out, flags = take("out", None), take("flags", False)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Optional, Union, overload
 import numpy as np
 
 from . import _softamp
-from ._arguments import Array, FormatLike, NDArray, Numbers, exact_text, is_number, name_of
+from ._arguments import Array, FormatLike, NDArray, Numbers, exact_text, is_number, name_of, renamed
 
 __all__ = ["round", "widen"]
 
@@ -29,12 +29,13 @@ def round(
     operation: int = ...,
     first_index: int = ...,
     random: Optional[str] = ...,
-    random_bits: Optional[Array] = ...,
+    random_words: Optional[Array] = ...,
     out: Optional[Array] = ...,
     result: Literal["auto", "codes", "values"] = ...,
     flags: Literal[False] = ...,
     threads: int = ...,
     packed: bool = ...,
+    random_bits: Optional[Array] = ...,
 ) -> NDArray: ...
 @overload
 def round(
@@ -53,12 +54,13 @@ def round(
     operation: int = ...,
     first_index: int = ...,
     random: Optional[str] = ...,
-    random_bits: Optional[Array] = ...,
+    random_words: Optional[Array] = ...,
     out: Optional[Array] = ...,
     result: Literal["auto", "codes", "values"] = ...,
     flags: Literal[True],
     threads: int = ...,
     packed: bool = ...,
+    random_bits: Optional[Array] = ...,
 ) -> tuple[NDArray, _softamp.Status]: ...
 def round(
     x: Any,
@@ -76,12 +78,13 @@ def round(
     operation: int = 0,
     first_index: int = 0,
     random: Optional[str] = None,
-    random_bits: Optional[Array] = None,
+    random_words: Optional[Array] = None,
     out: Optional[Array] = None,
     result: str = "auto",
     flags: bool = False,
     threads: int = 0,
     packed: bool = False,
+    random_bits: Optional[Array] = None,
 ) -> Any:
     """Round every number of an array once to a format.
 
@@ -100,7 +103,7 @@ def round(
         "ml_dtypes" (bf16, too), "nvidia_satfinite", "amd", "amd_saturate"; then none of the arguments above.
     seed, step, operation, first_index: the address of the random bits: element i takes those of (seed, step, operation,
         first_index + i), whatever the threads. seed, first_index below 2^64, step below 2^32, operation below 2^24 [=0].
-    random: "philox" or "philox7" [="philox"]. random_bits: one unsigned word for each element instead.
+    random: "philox" or "philox7" [="philox"]. random_words: one unsigned word for each element instead.
     out: where the result goes, of x's shape: float32 for values, else the format's dtype or unsigned integers for codes.
         It may be x itself where x is float32; other overlaps are refused.
     result: "auto": the dtype of NumPy or ml_dtypes that has these codes, else unsigned integers; "codes": unsigned
@@ -108,14 +111,15 @@ def round(
     flags: True: also return a Status, with the flags raised and the lowest index of each.
     threads: 0 for all, else 1 to 1024; the result does not depend on it [=0].
     packed: with chip: a random word of 32 bits serves as many neighbours as in the chip's instruction, each by its part of it;
-        random_bits then has one uint32 for so many [=False].
+        random_words then has one uint32 for so many [=False].
 
     Returns the array, or (array, Status). Raises ValueError for a value out of range, and for a setting that changes no
     result, such as bits or a seed beside rounding "nearest", naming what was expected; TypeError for another kind of
     object; FloatingPointException within behaviour(...) that stops.
     """
     how = (rounding, bits, variant, overflow, preset, name_of(chip) if chip is not None else None, random, cast)
-    where = (seed, step, operation, first_index, random_bits, threads, packed)
+    random_words = renamed("random_words", random_words, "random_bits", random_bits)
+    where = (seed, step, operation, first_index, random_words, threads, packed)
     if is_number(x):
         return _softamp.round_number(exact_text(x, "x"), format, how, where, out, result, flags)
     return _softamp.round(np.float64(x) if type(x) is float else x, format, how, where, out, result, flags)

@@ -86,14 +86,14 @@ def dot(
         product computes it, or a tensor core's model: see matmul; fp16, bf16 or fp32.
     All else as of sum.
     """
-    products = _softamp.word_of("products", products, ["exact", "rounded"])
+    rounded = _softamp.word_of("products", products, ["exact", "rounded"]) == "rounded"
     if any(key in options for key in _ENGINE):
-        if start != 0.0 or replicas is not None or codes is not None or report or products != "exact" or operation != 0:
+        if start != 0.0 or replicas is not None or codes is not None or report or rounded or operation != 0:
             raise ValueError("dot: expected no start, replicas, operation, codes, products or report beside an accumulator")
         return engine_dot(a, b, format, seed, options)
     how = _how(options)
     _refuse("dot", options)
-    all = _softamp.sum_array(a, b, products == "rounded", format, codes, how, exact_text(start, "start"), replicas, seed, operation)
+    all = _softamp.sum_array(a, b, rounded, format, codes, how, exact_text(start, "start"), replicas, seed, operation)
     return _result(all, replicas, report)
 
 

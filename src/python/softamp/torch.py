@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from . import _softamp
+from ._arguments import renamed
 from ._blocks import fake_quantize
 from ._rounding import round as _round
 
@@ -261,10 +262,13 @@ class _RoundedGradient(torch.autograd.Function):
 
 
 def round_gradient(
-    x: Tensor, rounding: Union[str, Rounding], *, seed: int = 0, step: int = 0, operation: int = 0, first_index: int = 0
-) -> Tensor:
-    """x itself; the gradient that arrives at it is rounded."""
-    how = Rounding(rounding) if isinstance(rounding, str) else rounding
+    x: Tensor, format: Union[str, Rounding, None] = None, *, seed: int = 0, step: int = 0, operation: int = 0, first_index: int = 0,
+    rounding: Union[str, Rounding, None] = None,
+) -> Tensor:  # fmt: skip
+    """x itself; the gradient that arrives at it is rounded. format: a Rounding, or the name of a format."""
+    how = Rounding.of(renamed("format", format, "rounding", rounding))
+    if how is None:
+        raise TypeError("round_gradient: expected a format, or a Rounding")
     _refuse_idle([how], seed=seed, step=step, operation=operation, first_index=first_index)
     result: Tensor = _RoundedGradient.apply(x, how, (seed, step, operation, first_index), None)
     return result
@@ -486,22 +490,24 @@ class RoundedUpdates:
 
     optimizer: any of torch.optim, of float32 parameters on the CPU or another device; it computes the update in float32.
     parameters: (name, parameter) pairs, as model.named_parameters() gives them; the names are addresses of random bits.
-    rounding: a Rounding, or the name of a format, which is then rounded to stochastically.
+    format: its name, which is then rounded to stochastically, or a Rounding.
     """
 
     def __init__(
         self,
         optimizer: torch.optim.Optimizer,
         parameters: Iterable[tuple[str, Tensor]],
-        rounding: Union[str, Rounding] = "bf16",
+        format: Union[str, Rounding] = "bf16",
         *,
         seed: int = 0,
+        rounding: Union[str, Rounding, None] = None,
     ) -> None:
         self.optimizer = optimizer
-        if isinstance(rounding, str):
-            rounding = Rounding(rounding, None if "rounding=" in rounding else "stochastic")
-        _refuse_idle([rounding], seed=seed)
-        self.rounding = rounding
+        format = renamed("format", format, "rounding", rounding)
+        if isinstance(format, str):
+            format = Rounding(format, None if "rounding=" in format else "stochastic")
+        _refuse_idle([format], seed=seed)
+        self.rounding = format
         self.seed = seed
         self.steps = 0
         self._names = {id(p): name for name, p in parameters}

@@ -189,7 +189,7 @@ TEST_F(RoundTensors, Float64AndRandomWords) {
   save_tensors("in.safetensors",
                {{{"x", Type::kF64, {2}}, std::string("\0\0\0\0\0\0\xF0\x3F\x9A\x99\x99\x99\x99\x99\xB9\x3F", 16)},
                 {{"r", Type::kU16, {2}}, std::string("\xFF\x1F\0\0", 4)}});
-  good("@in.safetensors:x @out.safetensors --format fp16 --rounding stochastic --random-bits @in.safetensors:r");
+  good("@in.safetensors:x @out.safetensors --format fp16 --rounding stochastic --random-words @in.safetensors:r");
   const st::Reader file(path("out.safetensors"));
   EXPECT_EQ(tensor_bytes(file, "x"), std::string("\0\x3C\x66\x2E", 4));
 }

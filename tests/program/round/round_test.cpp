@@ -181,7 +181,7 @@ TEST(Round, RandomBitsFromAFile) {
   save(folder.file("r4.npy"), npy::ElementType::kUint32, std::vector<uint32_t>(words.begin(), words.end()));
   for (const char* r : {"r2.npy", "r4.npy"}) {
     const Outcome o = run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") +
-                                  " --format fp16 --rounding stochastic --random-bits " + folder.file(r));
+                                  " --format fp16 --rounding stochastic --random-words " + folder.file(r));
     ASSERT_EQ(o.code, 0) << o.err;
     EXPECT_EQ(load(folder.file("out.npy")).bits, codes) << r;
     EXPECT_NE(o.err.find(" bits from "), std::string::npos);
@@ -190,7 +190,7 @@ TEST(Round, RandomBitsFromAFile) {
   save_floats(folder.file("in.npy"), {1 + 0x1p-11F, 1 + 0x1p-11F});
   save(folder.file("r1.npy"), npy::ElementType::kUint8, std::vector<uint8_t>{127, 128});
   ASSERT_EQ(run_softamp("round " + folder.file("in.npy") + " " + folder.file("out.npy") +
-                        " --format fp16 --rounding stochastic --bits 8 --random-bits " + folder.file("r1.npy"))
+                        " --format fp16 --rounding stochastic --bits 8 --random-words " + folder.file("r1.npy"))
                 .code,
             0);
   EXPECT_EQ(load(folder.file("out.npy")).bits, (std::vector<uint64_t>{0x3c00, 0x3c01}));
@@ -284,14 +284,14 @@ TEST(Round, RefusesAndLeavesNoFile) {
       {in + " " + out + " --format fp32 --preset ipu --rounding stochastic",
        "expected nearest for fp32 with --preset ipu"},
       {in + " " + out + sr + " --random xoroshiro128aox", "expected philox or philox7"},
-      {in + " " + out + " --format fp16 --random-bits " + folder.file("r3.npy"),
-       "--random-bits: no rounding is stochastic; expected --rounding stochastic or --chip"},
-      {in + " " + out + sr + " --random-bits " + folder.file("r3.npy"),
+      {in + " " + out + " --format fp16 --random-words " + folder.file("r3.npy"),
+       "--random-words: no rounding is stochastic; expected --rounding stochastic or --chip"},
+      {in + " " + out + sr + " --random-words " + folder.file("r3.npy"),
        "r3.npy: shape (3,); expected one number per element, shape (2,)"},
-      {in + " " + out + sr + " --random-bits " + folder.file("half.npy"),
+      {in + " " + out + sr + " --random-words " + folder.file("half.npy"),
        "half.npy: type '<f2'; expected unsigned numbers"},
-      {in + " " + out + sr + " --random-bits " + folder.file("r3.npy") + " --seed 1",
-       "--seed: random bits come from --random-bits, not from a generator; expected no --random-bits"},
+      {in + " " + out + sr + " --random-words " + folder.file("r3.npy") + " --seed 1",
+       "--seed: random bits come from --random-words, not from a generator; expected no --random-words"},
   };
   for (const auto& row : rows) {
     const Outcome o = run_softamp("round " + row.arguments);

@@ -10,6 +10,7 @@ the first that takes it with the word; where none does, all spellings are refuse
 """
 
 import argparse
+import collections
 import concurrent.futures
 import pathlib
 import re
@@ -22,6 +23,7 @@ sys.path.insert(0, str(HERE.parent / "outputs"))
 import outputs  # noqa: E402
 
 PARTS = 12
+MOST_TRIALS = 20  # commands in which a word is tried
 GRAMMARS = {"--fixed-format"}  # q<I>.<F>
 # Words that no kept command takes on every machine: GPUs, instruction sets, a scheduler's task.
 ELSEWHERE = {"cuda", "avx2", "avx512", "avx512fp16", "neon"}
@@ -73,12 +75,18 @@ class Walk(outputs.Session):
         self.wrong = [f"{self.verb} {name}: takes a word, and completions offer none" for name in without_words(program, self.verb, self.options)]
         self.left = {option: [word for word in words if self.is_mine(option, word)] for option, words in self.options.items() if option}
         self.positional = set(self.options.get("", []))
-        self.tried, self.refused = 0, {}
+        self.tried, self.refused, self.failed = 0, {}, collections.Counter()
 
     def is_mine(self, option, word):
         return word not in ELSEWHERE and (self.every or zlib.crc32(f"{self.verb} {option} {word}".encode()) % PARTS == 0)
 
+    def is_done(self):
+        open_words = (self.failed[option, word] < MOST_TRIALS for option, words in self.left.items() for word in words)
+        return not any(open_words) and not any(self.is_mine("", word) for word in self.positional)
+
     def give(self, lines):
+        if self.is_done():
+            return outputs.Shown()
         line = " ".join(lines)
         if len(lines) == 1 and (where := re.search(rf"\bsoftamp {self.verb}\b(?! --help)", line)) and line.count("softamp ") == 1:
             self.try_words(line, where.end())
@@ -107,13 +115,15 @@ class Walk(outputs.Session):
                 else:
                     begin, end = f"{line[:at]} {way} {option}{joined}", line[at:]
                 command = lambda word: begin + word + end  # noqa: B023, E731
-                for word in list(words):
+                for word in [word for word in words if self.failed[option, word] < MOST_TRIALS]:
                     base = self.trial(command(word))
                     if base[0] == 0:
                         words.remove(word)
                         self.refused.pop((option, word), None)
                         self.compare(option, word, base, command)
-                    elif (option, word) not in self.refused:
+                        continue
+                    self.failed[option, word] += 1
+                    if (option, word) not in self.refused:
                         self.refused[option, word] = [base, command(word), *((other, self.trial(command(other))) for other in others(word))]
 
     def check_refused(self):

@@ -84,7 +84,7 @@ inline const std::vector<Room>& rooms() {
         library("numbers", {"numerics", "text", "machine"}),
         library("results", {"numerics", "text", "numbers"}),
         library("chips", {"numerics", "text", "names", "numbers"}),
-        library("inspection", {"numerics", "names", "numbers"}),
+        library("inspection", {"numerics", "text", "names", "numbers"}),
         library("tensor", {"numerics", "numerics/block", "text", "names", "numbers"}),
         library("arithmetic", {"numerics", "names", "chips"}),
         library("data", {"numerics", "text", "files", "machine", "tensor"}),

@@ -116,7 +116,7 @@ class TapTile {
       const ProductTile part{
           nullptr, nullptr, nullptr, nullptr, nullptr, 0, corner, rows_, std::min(nr, columns_ - j * nr)};
       uint8_t suspicion = 0;
-      run.finish(part, {acc_ + j * size_, total_ + j * size_, &suspicion}, row0, j * nr, nullptr);
+      run.finish(part, {nullptr, total_ + j * size_, &suspicion}, row0, j * nr, nullptr);  // partials are independent
     }
   }
 

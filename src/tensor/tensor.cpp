@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -31,18 +32,13 @@ class NoMemory : public std::bad_alloc {
 
 /// The whole number nearest to `value`, ties to even. Throws for one outside [least, end).
 int64_t whole(DType dtype, double value, double least, double end) {
-  const auto fail = [&] {
+  double nearest = std::trunc(value);
+  const double rest = std::fabs(value - nearest);  // exact
+  if (rest > 0.5 || (rest == 0.5 && std::fmod(nearest, 2) != 0)) nearest += std::copysign(1, value);
+  if (!(nearest >= least && nearest < end))
     throw std::invalid_argument(shortest_decimal(value) + " is no " + name_of(dtype) + ": expected a number from " +
                                 (dtype == DType::kInt64 ? "-2^63 to 2^63 - 1" : "0 to 255"));
-  };
-  if (!(value >= least - 0.5 && value < end)) fail();
-  auto down = static_cast<int64_t>(value);
-  const double rest = value - static_cast<double>(down);  // exact: towards zero
-  const bool tie = rest == 0.5 || rest == -0.5;
-  if (rest > 0.5 || (tie && rest > 0 && down % 2 != 0)) ++down;
-  if (rest < -0.5 || (tie && rest < 0 && down % 2 != 0)) --down;
-  if (static_cast<double>(down) < least || static_cast<double>(down) >= end) fail();
-  return down;
+  return static_cast<int64_t>(nearest);
 }
 
 /// `value` as a code of `dtype`, rounded to nearest even.

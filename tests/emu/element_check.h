@@ -84,6 +84,11 @@ inline std::vector<Named> unusual_policies() {
   p = RoundingPolicy::stochastic_carry(30);
   p.variant = StochasticVariant::kRne;
   ieee("ieee rne 30", p);
+  p.alignment = RandomAlignment::kAsIfNormal;
+  for (const int bits : {3, 26}) {  // of the latter binary64 has just enough for fp32
+    p.random_bits = bits;
+    ieee(("ieee as if normal, rne " + std::to_string(bits)).c_str(), p);
+  }
   p = {};
   p.overflow_rule = OverflowRule::kHalfway;
   p.nan = NanPattern::kPropagate;

@@ -70,6 +70,43 @@ TEST(Optimizer, VectorsGiveTheBodysBits) {
         }
 }
 
+/// Steps beyond the greatest number by less than half of its last bit, at it and below it, and steps between subnormal
+/// numbers, under each rule of overflow and with an R that stays with the source.
+// tests: N20, N236, N313
+TEST(Optimizer, StepsAtBothEndsOfTheRange) {
+  std::vector<NamedSemantics> policies;
+  for (const RoundingMode mode : {RoundingMode::kNearestEven, RoundingMode::kTowardZero, RoundingMode::kStochastic})
+    for (int rule = 0; rule < 4; ++rule)
+      for (const int bits : {3, 12, 26}) {
+        RoundingPolicy p;
+        p.mode = mode;
+        p.overflow_rule = static_cast<OverflowRule>(rule);
+        p.random_bits = bits;
+        p.alignment = RandomAlignment::kAsIfNormal;
+        p.variant = bits == 12 ? StochasticVariant::kCarry : StochasticVariant::kRne;
+        if (mode == RoundingMode::kStochastic || bits == 3) policies.push_back({"rule", Semantics::ieee(p)});
+      }
+  Mixer mix(6);
+  for (const UpdateRule& u : update_rules())
+    for (const DType type : {kH, kB, kF}) {
+      const FloatFormat f = format_of(type);
+      Inputs in = inputs_of(u, {type, type, type}, 300, Data::kPlain, mix);
+      Tensor &var = in.tensors.front(), &grad = in.tensors[in.tensors.size() - 2];
+      for (uint64_t i = 0; i < 300; ++i) {
+        const bool great = mix() % 2;
+        const uint64_t sign = mix() & f.sign_mask();
+        const double last = std::ldexp(1, f.max_exponent() - f.mantissa_bits());
+        kernel::put_code(var.data(), f, i,
+                         (great ? f.max_finite_code() - mix() % 2 : mix() & f.mantissa_mask()) ^ sign);
+        const double step = great ? last * static_cast<double>(mix() % 64)
+                                  : std::ldexp(static_cast<double>(mix() % 4096), f.min_quantum() - 4);
+        kernel::put_code(grad.data(), f, i, fp::from_double(f, step) ^ (sign ^ (mix() % 4 ? f.sign_mask() : 0)));
+      }
+      for (const NamedSemantics& policy : policies) expect_as_body(u.op, u.attributes, in.all(), policy);
+      if (HasFailure()) return;
+    }
+}
+
 /// Large enough for several pieces; 1, 2, 3 threads.
 // tests: N236, N242
 TEST(Optimizer, ThreadsGiveTheBodysBits) {

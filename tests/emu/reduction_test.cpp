@@ -242,6 +242,11 @@ TEST(ReductionKernels, AreTheBodiesOnLargeTensors) {
         if (HasFailure()) return;
       }
   }
+  // Results past the caches are stored by streaming, from the first whole line of a thread's piece on.
+  for (const NamedSemantics& preset : {presets()[0], presets()[5]}) {
+    const Tensor few = random_tensor(DType::kFloat32, Shape{(int64_t{1} << 21) + 13, 2}, mix, Data::kEdge);
+    expect_as_body("Sum", over({1}), {&few}, preset);
+  }
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ auto from_pipe(const std::string& bytes, Act&& act) {
   while (read(ends[0], rest, sizeof rest) > 0) {
   }
   writer.join();
-  close(ends[0]);
+  EXPECT_EQ(close(ends[0]), 0) << "what the caller opened the caller closes";
   return result;
 }
 
@@ -52,6 +52,20 @@ TEST(InputFile, AFileIsReadWhole) {
   }
   write_text(folder.file("large"), std::string(300000, 'y'));
   EXPECT_EQ(read_input(folder.file("large"), "", 1 << 20).size(), 300000u);
+}
+
+TEST(InputFile, LeavesNoFileOpen) {
+  const TemporaryFolder folder;
+  write_text(folder.file("a"), std::string(101, 'x'));
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = open_files();
+  read_input(folder.file("a"), "a script", 101);
+  input_refusal(folder.file("a"));
+  input_refusal(folder.path());
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(InputFile, AFileAboveTheLimitIsRefusedUnread) {

@@ -108,6 +108,43 @@ TEST(Operations, EveryFormatUnderAnyPolicy) {
                   Semantics::ieee(oracle::any_policy(cases)), cases, &wrong);
 }
 
+/// The least random number with which a result is another than with 0, by halving: there, and with one less, every bit
+/// that an operation hands on counts, the last one too, which says that more are not 0.
+// tests: N10, N12, N13
+TEST(Operations, TheLeastRandomNumberThatRoundsUpIsTheOracles) {
+  Cases cases(17);
+  int wrong = 0, found = 0;
+  for (const auto& [f, count] : {std::pair(kFp32, 1200), std::pair(kFp16, 200), std::pair(kBf16, 200)})
+    for (const StochasticVariant variant : oracle::kVariants)
+      for (int i = 0; i < count; ++i) {
+        RoundingPolicy p = RoundingPolicy::stochastic_carry(i % 4 ? 32 : static_cast<int>(1 + cases.below(32)));
+        p.variant = variant;
+        const Semantics s = Semantics::ieee(p);
+        const uint64_t a = cases.code(f), b = cases.partner(f, a), c = cases.partner(f, a);
+        for (int operation = 0; operation < kOperationCount; ++operation) {
+          const uint64_t x = operation == 6 || operation == 8 ? a & ~f.sign_mask() : a;
+          const auto code = [&](uint32_t random) { return ours(operation, f, x, b, c, s, random).code; };
+          uint32_t low = 0, high = static_cast<uint32_t>((uint64_t{1} << p.random_bits) - 1);
+          const uint64_t down = code(low);
+          if (down == code(high)) continue;
+          while (high - low > 1) {
+            const uint32_t middle = low + (high - low) / 2;
+            (code(middle) == down ? low : high) = middle;
+          }
+          ++found;
+          for (const uint32_t random : {low, high}) {
+            const Rounded is = ours(operation, f, x, b, c, s, random),
+                          wanted = expected(operation, f, x, b, c, s, random);
+            if (is.code == wanted.code && is.flags == wanted.flags) continue;
+            if (++wrong > 12) return;
+            ADD_FAILURE() << kOperationNames[operation] << std::hex << " " << x << " " << b << " " << c << " random "
+                          << random << " got " << is.code << " expected " << wanted.code << " " << oracle::text_of(p);
+          }
+        }
+      }
+  EXPECT_GT(found, 20000);
+}
+
 TEST(Operations, IpuUnderEveryBehaviour) {
   Cases cases(14);
   int wrong = 0;

@@ -170,6 +170,22 @@ TEST(FixedPoint, AStepIsThatOfItsDefinition) {
   EXPECT_LE(differ, 2) << "of 70 weights and biases; an error of the last e^x may flip one";
 }
 
+TEST(FixedPoint, CountsWhatStandsAtALimit) {
+  NetSetup net;
+  net.widths = {6, 5, 10};
+  net.deviation = 8;  // as far as the format goes: a third of the weights lies beyond
+  for (const bool fixed : {false, true}) {
+    const FixedNet begun(net, FixedSetup{fixed, fixed16(12)});
+    int64_t expected = 0;
+    for (const size_t layer : {size_t{0}, size_t{1}})
+      for (const Grid* grid : {&begun.weights(layer), &begun.biases(layer)})
+        for (size_t i = 0; i < grid->rows; ++i)
+          for (const double code : grid->line(i)) expected += fixed && (code == -32768 || code == 32767);
+    EXPECT_EQ(begun.saturated(), expected);
+    EXPECT_EQ(expected > 10, fixed);
+  }
+}
+
 TEST(FixedPoint, TheErrorGoesBackThroughAHiddenLayer) {
   // fp32 numbers: weights after a step of two layers against gradients of finite differences of the loss.
   NetSetup net;

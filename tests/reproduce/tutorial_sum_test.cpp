@@ -11,6 +11,7 @@
 #include "src/reproduce/shelf.h"
 #include "src/reproduce/sums/sum_cases.h"
 #include "src/reproduce/sums/sum_chain.h"
+#include "tests/refusal.h"
 #include "tests/reproduce/brief.h"
 
 namespace softamp::reproduce {
@@ -52,6 +53,22 @@ TEST(TutorialSum, TheKnownExpectations) {
 TEST(TutorialSum, OneBitTooFewShowsInTheExpectation) {
   // A sum in [1, 2) discards 13 bits of the addend, which is odd in its last: 12 random bits lose some of it.
   EXPECT_LT(sum_distribution(kFp16, 0x068e, 10000, 11).mean, 10000 * 1678 * 0x1p-24 - 1e-4);
+}
+
+TEST(TutorialSum, SaysWhatItCannotTake) {
+  const auto said = [](const auto& change) {
+    Request r;
+    r.brief = true;
+    change(r);
+    return softamp::test::refusal<std::invalid_argument>([&] { outcome_of(experiment_called("tutorial-sum"), r); });
+  };
+  EXPECT_EQ(said([](Request& r) {
+              r.formats = {kFp16, FloatFormat::ieee(8, 9)};
+            }),
+            "format e8p9 in tutorial-sum: expected one of at most 16 bits");
+  for (const uint64_t samples : {uint64_t{0}, uint64_t{1}, (uint64_t{1} << 20) + 1})
+    EXPECT_EQ(said([&](Request& r) { r.samples = samples; }),
+              "samples " + std::to_string(samples) + " in tutorial-sum: expected 2..1048576");
 }
 
 TEST(TutorialSum, EveryCaseHasRandomWordsOfItsOwn) {

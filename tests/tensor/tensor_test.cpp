@@ -65,6 +65,22 @@ TEST(DType, WholeNumbersOfOtherWidths) {
             "-1 is no uint8: expected a number from 0 to 255");
   EXPECT_EQ(message([] { Tensor::from_values(DType::kUint8, {1}, std::vector<double>{255.5}); }),
             "255.5 is no uint8: expected a number from 0 to 255");
+  for (const double none : std::vector<double>{std::nan(""), INFINITY, -INFINITY, -0x1.8p63, 0x1p64})
+    for (const DType t : {DType::kInt64, DType::kUint8})
+      EXPECT_NE(message([&] { Tensor::from_values(t, {1}, std::vector<double>{none}); }).find(" is no "),
+                std::string::npos)
+          << none;
+  // Every quarter on both sides of the range: ties to even.
+  for (int64_t quarters = -12; quarters <= 4 * 258; ++quarters) {
+    const int64_t up = (quarters + 2 + 16) / 4 - 4, nearest = up - ((quarters & 3) == 2 && up % 2 != 0);
+    const std::vector<double> value = {static_cast<double>(quarters) / 4};
+    EXPECT_EQ(Tensor::from_values(DType::kInt64, {1}, value).as<int64_t>()[0], nearest) << value[0];
+    const std::string refused = message([&] { Tensor::from_values(DType::kUint8, {1}, value); });
+    EXPECT_EQ(refused.empty(), nearest >= 0 && nearest <= 255) << value[0];
+    if (refused.empty()) {
+      EXPECT_EQ(Tensor::from_values(DType::kUint8, {1}, value).value(0), static_cast<double>(nearest));
+    }
+  }
   EXPECT_EQ(message([] { Tensor(DType::kString, {2}); }),
             "a tensor string[2]: there are no tensors of strings; a graph can only pass them on");
 }

@@ -115,7 +115,7 @@ Plan plan_of(const Request& request) {
 
 std::vector<Training> trainings_of(const Plan& plan) {
   std::vector<Training> all;
-  all.push_back({"fp32", {}, {}, {}, 0, 0, 0});
+  all.emplace_back().name = "fp32";
   uint32_t site = 0;
   for (const RoundingMode mode : plan.modes)
     for (const FixedFormat& format : plan.formats) {

@@ -419,7 +419,7 @@ class Run {
     if (summary_.verdict) std::cerr << s_.program << ": verdict: " << summary_.verdict->line() << '\n';
     if (const std::string drift = drift_text(progress_.drift); !drift.empty())
       std::cerr << s_.program << ": " << drift << '\n';
-    else if (s_.replica_drift && s_.replicas > 1)
+    else if (s_.replica_drift)
       std::cerr << s_.program << ": replicas: the weights are equal after every step\n";
   }
 

@@ -186,7 +186,10 @@ ArithmeticPlan plan_arithmetic(Operation operation, const Semantics& s) {
   // Quotients of halves are normal in fp32, so of the wide policy only the mode and an inexact flag matter there.
   const bool wide_serves =
       s.wide.mode == RoundingMode::kNearestEven && (s.wide.flags & kInexact) == 0 && s.wide.usual();
-  plan.vectorised = !plan.by_way_of_fp32 || wide_serves;
+  // Values rounded to odd have 53 bits: 11 for the result, and more than enough below it for an R that stays with the
+  // source.
+  const bool bits_serve = !plan.round.with_source || odd_double_serves(kFp16, p);
+  plan.vectorised = (!plan.by_way_of_fp32 || wide_serves) && bits_serve;
   return plan;
 }
 

@@ -13,10 +13,11 @@ inline bool only_bits_lie_elsewhere(const RoundingPolicy& p) {
   return p.signed_zeros && p.nan != NanPattern::kInfinity && p.nan != NanPattern::kSigned &&
          !(p.stochastic() && p.variant == StochasticVariant::kAtLeast);
 }
-/// Whether values rounded to odd to binary64 have all the bits that a rounding to `f` reads. An R that stays with the
-/// source in the subnormal range reads as many of the source's, from its first on.
+/// Whether values rounded to odd to binary64 have all the bits that a rounding to `f` reads.
 inline bool odd_double_serves(const FloatFormat& f, const RoundingPolicy& p) {
-  return f.precision + (p.stochastic() ? p.random_bits : 0) <= 50;
+  const bool with_source = p.stochastic() && p.alignment == RandomAlignment::kAsIfNormal;
+  return with_source ? p.random_bits <= 53 - 2 * f.precision - 2
+                     : f.precision + (p.stochastic() ? p.random_bits : 0) <= 50;
 }
 
 }  // namespace softamp::emu

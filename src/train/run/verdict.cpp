@@ -132,7 +132,7 @@ double student_tail(double t, int64_t freedom) {
     term *= static_cast<double>(k - 1) / static_cast<double>(k) * cosine * cosine;
   }
   const double inside = freedom % 2 ? 2 / std::acos(-1.0) * (angle + sine * sum) : sine * sum;
-  return std::max(0.0, 1 - inside);
+  return std::clamp(1 - inside, 0.0, 1.0);
 }
 
 void note_nonfinite(const StepResult& step, const Trainer& trainer, FirstNonfinite& first) {

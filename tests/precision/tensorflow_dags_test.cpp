@@ -6,6 +6,7 @@
 
 #include <bitset>
 #include <cstdlib>
+#include <tuple>
 
 #include "softamp/graph/executor.h"
 #include "softamp/precision/graph_rewrite.h"
@@ -344,6 +345,35 @@ TEST(TensorFlowDags, TheOrderOfNodesDoesNotMatter) {
     for (const PlannedCast& cast : plan_casts(graph, a).casts) casts.insert(cast.name);
     for (const PlannedCast& cast : plan_casts(other, b).casts) others.insert(cast.name);
     ASSERT_EQ(casts, others) << "seed " << seed;
+  }
+}
+
+/// What is clear behind one reader of a list, beside one that lies between allowed ones, whichever node is the first.
+// tests: T08
+TEST(TensorFlowDags, AnotherReaderOfAListIsAllowedToo) {
+  const std::vector<std::tuple<std::string, std::string, std::vector<std::string>>> nodes = {
+      {"input", "Const", {}},
+      {"allow1", "MatMul", {"input", "input"}},
+      {"shape", "Const", {}},
+      {"list", "TensorListFromTensor", {"allow1", "shape"}},
+      {"all", "TensorListStack", {"list", "shape"}},
+      {"allow2", "MatMul", {"all", "all"}},
+      {"one", "TensorListGetItem", {"list", "shape", "shape"}},
+      {"clear", "Relu", {"one"}},
+      {"fetch1", "Identity", {"allow2"}},
+      {"fetch2", "Identity", {"clear"}}};
+  for (size_t first = 0; first < nodes.size(); ++first) {
+    PictureRig rig;
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      const auto& [name, op, inputs] = nodes[(first + n) % nodes.size()];
+      rig.add(name, op, inputs,
+              name == "shape" ? std::map<std::string, ElementType>{{"dtype", ElementType::kInt32}}
+                              : std::map<std::string, ElementType>{});
+    }
+    const OpGraph graph = rig.build({"fetch1", "fetch2"});
+    const Colouring colours = colour_tensorflow(graph, OpLists::tf_2_3());
+    EXPECT_EQ(low_names(graph, colours), (std::set<std::string>{"allow1", "list", "all", "allow2", "one", "clear"}));
+    EXPECT_EQ(reason_of(graph, colours, "one"), "reached through clear operations from 'list'");
   }
 }
 

@@ -384,35 +384,6 @@ PictureRig pushed_and_popped(const std::string& middle, const char* before = "Ta
   return rig;
 }
 
-/// Whichever node is the first of the file.
-// tests: T08
-TEST(TensorLists, WhatIsClearBehindAnotherReaderIsAllowedToo) {
-  const std::vector<std::tuple<std::string, std::string, Strings>> nodes = {
-      {"input", "Const", {}},
-      {"allow1", "MatMul", {"input", "input"}},
-      {"shape", "Const", {}},
-      {"list", "TensorListFromTensor", {"allow1", "shape"}},
-      {"all", "TensorListStack", {"list", "shape"}},
-      {"allow2", "MatMul", {"all", "all"}},
-      {"one", "TensorListGetItem", {"list", "shape", "shape"}},
-      {"clear", "Relu", {"one"}},
-      {"fetch1", "Identity", {"allow2"}},
-      {"fetch2", "Identity", {"clear"}}};
-  for (size_t first = 0; first < nodes.size(); ++first) {
-    PictureRig rig;
-    for (size_t n = 0; n < nodes.size(); ++n) {
-      const auto& [name, op, inputs] = nodes[(first + n) % nodes.size()];
-      rig.add(name, op, inputs,
-              name == "shape" ? std::map<std::string, ElementType>{{"dtype", ElementType::kInt32}}
-                              : std::map<std::string, ElementType>{});
-    }
-    const Outcome o = outcome(rig.build({"fetch1", "fetch2"}));
-    EXPECT_EQ(o.low(), (Set{"allow1", "list", "all", "allow2", "one", "clear"}))
-        << "first: " << std::get<0>(nodes[first]);
-    EXPECT_EQ(o.why("one"), "reached through clear operations from 'list'") << "first: " << std::get<0>(nodes[first]);
-  }
-}
-
 // tests: T08
 TEST(TensorLists, HandlesPassThroughIdentitiesButNotThroughCalls) {
   const Set all{"allow1", "infer1", "tl1", "tl1w1", "tl1r1", "infer2", "allow2"};

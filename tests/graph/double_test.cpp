@@ -277,6 +277,19 @@ TEST(Float64, K01SoftmaxAndLosses) {
     expect_near_exact(soft[c], std::exp(t) / sum, bound, "softmax " + std::to_string(c));
     expect_near_exact(log_soft[c], t - std::log(sum), bound, "log softmax " + std::to_string(c));
   }
+  const std::pair<Ints, Doubles> rows{{1, static_cast<int64_t>(classes)}, labels};
+  const Doubles gradient = in_float64("SoftmaxGrad", {{logits.first, soft}, rows})[0],
+                log_gradient = in_float64("LogSoftmaxGrad", {{logits.first, log_soft}, rows})[0];
+  long double total = 0, weighted = 0;
+  for (size_t c = 0; c < classes; ++c) {
+    total += labels[c];
+    weighted += static_cast<long double>(labels[c]) * soft[c];
+  }
+  for (size_t c = 0; c < classes; ++c) {
+    EXPECT_NEAR(gradient[c], static_cast<double>((labels[c] - weighted) * soft[c]), 1e-14);
+    EXPECT_NEAR(log_gradient[c],
+                static_cast<double>(labels[c] - total * std::exp(static_cast<long double>(log_soft[c]))), 1e-13);
+  }
   const auto loss = in_float64("SoftmaxCrossEntropyWithLogits", {logits, {{1, static_cast<int64_t>(classes)}, labels}});
   expect_near_exact(loss[0][0], dense, bound, "loss");
   for (size_t c = 0; c < classes; ++c)

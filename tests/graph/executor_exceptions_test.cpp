@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 namespace softamp::test {
 namespace {
@@ -68,6 +69,58 @@ TEST(ExecutorExceptions, TheOperandsOfAProductAreThoseOfTheStep) {
             EXPECT_NE(said.find("(inf), 0x0"), std::string::npos) << said;
           }
       }
+}
+
+/// An infinity in one operand, zeros in the other: the operands are given in the order of the equation, and the element
+/// is the first of the result that the infinity goes into.
+TEST(ExecutorExceptions, TheOperandsOfAnEinsumAreThoseOfTheEquation) {
+  const std::map<char, int64_t> extents = {{'b', 2}, {'c', 2}, {'h', 3}, {'i', 2}, {'j', 4}, {'k', 3}};
+  const auto places = [&](const std::string& letters, const std::map<char, int64_t>& at) {
+    int64_t place = 0;
+    for (const char l : letters) place = place * extents.at(l) + at.at(l);
+    return place;
+  };
+  const auto shape = [&](const std::string& letters) {
+    std::vector<int64_t> all;
+    for (const char l : letters) all.push_back(extents.at(l));
+    return Shape{std::span<const int64_t>(all)};
+  };
+  for (const std::string equation : {"ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ik,kj->ji", "bik,bkj->bij", "bik,bkj->jib",
+                                     "bihk,bjhk->bhij", "bci,cij->jb", "ijk,k->ij", "k,kij->ij"})
+    for (const DType t : {DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+      const size_t comma = equation.find(','), arrow = equation.find("->");
+      const std::string parts[] = {equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1)};
+      const std::string result = equation.substr(arrow + 2);
+      GraphBuilder g;
+      g.add("Einsum", {g.placeholder("a", t, shape(parts[0])), g.placeholder("b", t, shape(parts[1]))},
+            {{"equation", equation}}, "y");
+      ExecutorOptions o = stopping_on(true, false, false);
+      o.semantics = Semantics::ieee();
+      const auto e = make_executor(g.build(), o);
+      for (const int infinite : {0, 1}) {
+        const int64_t count = shape(parts[infinite]).elements();
+        for (int64_t place = 0; place < count; ++place) {
+          std::vector<double> values[2] = {std::vector<double>(static_cast<size_t>(shape(parts[0]).elements())),
+                                           std::vector<double>(static_cast<size_t>(shape(parts[1]).elements()))};
+          values[infinite][static_cast<size_t>(place)] = INFINITY;
+          std::map<char, int64_t> at;
+          for (const char l : result) at[l] = 0;  // where the infinity says nothing, the first
+          int64_t rest = place;
+          for (size_t l = parts[infinite].size(); l-- > 0; rest /= extents.at(parts[infinite][l]))
+            at[parts[infinite][l]] = rest % extents.at(parts[infinite][l]);
+          const Tensor x = tensor(t, shape(parts[0]), values[0]), y = tensor(t, shape(parts[1]), values[1]);
+          try {
+            run(*e, {{"a", &x}, {"b", &y}}, {"y"});
+            ADD_FAILURE() << equation << " did not stop";
+          } catch (const FloatingPointError& error) {
+            EXPECT_EQ(error.site().index, static_cast<uint64_t>(places(result, at))) << equation;
+            std::vector<uint64_t> wanted(2);
+            wanted[static_cast<size_t>(infinite)] = format_of(t).infinity_code();
+            EXPECT_EQ(error.site().operands, wanted) << equation << " " << infinite << " " << place;
+          }
+        }
+      }
+    }
 }
 
 // tests: G33, N93, N96

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -88,6 +90,32 @@ TEST(Executor, PortsAliasesAndTheSameTensorTwice) {
   EXPECT_TRUE(run(*e, {{"x", &value}}, {"r", "rr"}).values[0].same_bits(v[2])) << "no kernel may write over a result";
   EXPECT_TRUE(run(*e, {}, {"ic"}).values[0].same_bits(v[5])) << "x is not needed, so it need not be fed";
   EXPECT_EQ(run(*e, {}, {}).values.size(), 0u);
+}
+
+/// Whatever it is of: a feed, a constant, a variable, a result, another name of one, the same once more, nothing.
+TEST(Executor, EveryFetchIsToldOnceWithItsValue) {
+  GraphBuilder b;
+  const Port x = b.placeholder("x", DType::kFloat16, {4}), none = b.placeholder("none", DType::kFloat16, {0});
+  b.constant(tensor(DType::kInt32, {2}, {7, 8}), "c");
+  const Port v = b.add("VariableV2", {}, {{"dtype", DType::kFloat16}, {"shape", Shape{4}}}, "v");
+  const Port y = b.add("Neg", {x}, {}, "y");
+  b.add("Reshape", {y}, {{"shape", std::vector<int64_t>{2, 2}}}, "r");
+  b.add("Neg", {none}, {}, "nothing");
+  b.add("AddV2", {y, v}, {}, "z");
+  const Names fetches = {"z", "x", "c", "v", "y", "r", "y", "nothing", "none", "z"};
+  std::map<size_t, Tensor> told;
+  size_t calls = 0;
+  ExecutorOptions o;
+  o.fetched = [&](size_t fetch, const Tensor& value) {
+    ++calls;
+    told.emplace(fetch, value.clone());
+  };
+  const auto e = make_executor(b.build(), o);
+  const Tensor value = halves({1, 2, 3, 4}), nil(DType::kFloat16, {0});
+  const RunResult r = run(*e, {{"x", &value}, {"none", &nil}}, fetches);
+  EXPECT_EQ(calls, fetches.size());
+  ASSERT_EQ(told.size(), fetches.size());
+  for (size_t f = 0; f < fetches.size(); ++f) EXPECT_TRUE(told.at(f).same_bits(r.values[f])) << fetches[f];
 }
 
 // tests: G21

@@ -333,6 +333,31 @@ TEST(Replicas, OfRuns) {  // N282
   }
 }
 
+/// What a run that watches its replicas says of them at its end, as its summary has it.
+TEST(Replicas, ARunSaysHowFarTheyDrifted) {
+  for (const char* rounding : {"off", "on"}) {
+    TrainSettings settings = small_run(R"({"precision": "float16", "replicas": 2, "batch_size": 4, "epochs": 1,
+        "replica_drift": true})");
+    settings.stochastic_rounding = rounding;
+    std::ostringstream report;
+    RunOutput output;
+    output.report = &report;
+    output.progress = false;
+    ::testing::internal::CaptureStderr();
+    const ReplicaDriftTotals drift = run_training(settings, output).replica_drift;
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(drift.first_step >= 0, settings.stochastic_rounding == "on");
+    const std::string line = drift.first_step < 0 ? "replicas: the weights are equal after every step\n"
+                                                  : "replicas: the weights differ since step " +
+                                                        std::to_string(drift.first_step) + ", by at most ";
+    EXPECT_NE(said.find("softamp train: " + line), std::string::npos) << said;
+    settings.replica_drift = false;
+    ::testing::internal::CaptureStderr();
+    run_training(settings, output);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr().find("replicas: "), std::string::npos);
+  }
+}
+
 // N283: one log but for its first line, which names the settings; and a run goes on with another number of replicas.
 TEST(ReplicaInvariance, OfRuns) {
   const TemporaryFolder folder;

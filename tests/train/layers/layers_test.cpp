@@ -309,6 +309,17 @@ TEST(Layers, Refusals) {
             "float64");
   EXPECT_EQ(text([&] { layers::dense(store, Port{}, 8); }),
             "dense 'net/dense': x is output 0 of node number -1; expected an output of a node that was added before");
+  const int next = builder.graph().size();
+  EXPECT_EQ(text([&] {
+              layers::dense(store, Port{next, 0}, 8);
+            }),
+            "dense 'net/dense': x is output 0 of node number " + std::to_string(next) +
+                "; expected an output of a node that was added before");
+  EXPECT_EQ(text([&] {
+              layers::dense(store, Port{image.node, 1}, 8);
+            }),
+            "dense 'net/dense': x is output 1 of node number " + std::to_string(image.node) +
+                "; expected an output of a node that was added before");
   EXPECT_EQ(text([&] { layers::residual_block(store, image, 8, "block1"); }),
             "residual_block 'net/block1': x has 3 channels; expected 8, the filters, as x is added to what they give");
   EXPECT_EQ(text([&] { layers::downsample_block(store, rows, 8); }),

@@ -420,6 +420,15 @@ TEST(Transformer, Refusals) {
     change(options);
     return refusal<std::invalid_argument>([&] { gpt(options); });
   };
+  const std::pair<const char*, int64_t GptOptions::*> whole[] = {{"vocabulary", &GptOptions::vocabulary},
+                                                                 {"context", &GptOptions::context},
+                                                                 {"layers", &GptOptions::layers},
+                                                                 {"units", &GptOptions::units},
+                                                                 {"heads", &GptOptions::heads}};
+  for (const auto& [name, field] : whole)
+    for (const int64_t value : {int64_t{0}, int64_t{-1}})
+      EXPECT_EQ(bad([&](GptOptions& o) { o.*field = value; }),
+                std::string("gpt: ") + name + " is " + std::to_string(value) + "; expected at least 1");
   EXPECT_EQ(bad([](GptOptions& o) { o.heads = 3; }), "gpt: heads is 3; expected a divisor of the 128 units");
   EXPECT_EQ(bad([](GptOptions& o) { o.layers = 1001; }), "gpt: layers is 1001; expected at most 1000");
   EXPECT_EQ(bad([](GptOptions& o) { o.dropout = -0.5; }), "gpt: dropout is -0.5; expected 0 or more, and less than 1");

@@ -145,14 +145,9 @@ class Fp8Pass {
   // implements: N499
   int64_t summed_axis(int n, size_t i) const {
     const Node& p = node(n);
+    if (p.op == "Conv2DBackpropFilter") return 0;
+    if (is_convolution(p.op)) return p.op == "Conv2D" && i == 1 ? 2 : 3;
     const int64_t rank = graph_.type(p.inputs[i]).shape.rank();
-    if (is_convolution(p.op)) {
-      const bool nchw = attribute<std::string>(p, "data_format") == "NCHW";
-      const int64_t channels = nchw ? 1 : 3;
-      if (p.op == "Conv2DBackpropFilter") return 0;
-      if (p.op == "Conv2D") return i == 0 ? channels : 2;
-      return i == 0 ? 3 : channels;
-    }
     const bool batches = p.op == "BatchMatMulV2";
     const bool turned =
         attribute<bool>(p, batches ? (i == 0 ? "adj_x" : "adj_y") : (i == 0 ? "transpose_a" : "transpose_b"));

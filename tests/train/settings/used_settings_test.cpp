@@ -38,6 +38,8 @@ TEST(UsedSettings, WhatIsUsedIsRounded) {
             R"([{"variables":"float16","hyperparameters":"float16","accumulation_dtype":"float16",)"
             R"("learning_rate":"inf"},{"variables":"float32","hyperparameters":"float32",)"
             R"("accumulation_dtype":"float32","learning_rate":1.0000000150474662e+30}])");
+  EXPECT_EQ(used(R"({"optimizer": "sgd", "learning_rate": 0.5, "accumulation": 4, "replica_invariant": 4})", {f32}),
+            R"([{"variables":"float32","hyperparameters":"float32","learning_rate":0.5}])");
   EXPECT_EQ(used(R"({"optimizer": "adamw", "beta1": 0.5, "learning_rate": 0, "optimizer_state": "float32",
                      "strict": true})",
                  {b16}),

@@ -69,8 +69,8 @@ class WireFields {
 bool names_a_version(std::string_view meta_info) {
   WireFields fields(meta_info);
   while (const auto field = fields.next())
-    if (field->number == 5 && field->text && !field->bytes.empty())
-      return field->bytes[0] >= '0' && field->bytes[0] <= '9' && field->bytes.find('.') != std::string_view::npos;
+    if (field->number == 5 && field->text)
+      return field->bytes.find('.') != std::string_view::npos && field->bytes[0] >= '0' && field->bytes[0] <= '9';
   return false;
 }
 

@@ -202,7 +202,7 @@ TEST(Words, OfEveryOptionAreReadWithoutRegardToCase) {
 TEST_F(WordsEverywhere, AnOldNameOfAnOptionIsSaid) {
   write_text(folder_.file("r.npy"), std::string("\x93NUMPY\x01\x00\x76\x00", 10) + random_header() + std::string(4, 7));
   const std::string rest =
-      "round " + array() + " " + folder_.file("y.npy") + " --format fp16 --rounding stochastic --json ";
+      "round " + array() + " " + folder_.file("y.npy") + " --format fp16 --rounding stochastic --bits 8 --json ";
   const Outcome now = run_softamp(rest + "--random-words " + folder_.file("r.npy"));
   EXPECT_EQ(now.code, 0) << now.err;
   EXPECT_EQ(now.err, "");

@@ -48,7 +48,9 @@ class Program:
         return done.stdout
 
     def json(self, *arguments):
-        return json.loads(self(*arguments, "--json"))
+        document = json.loads(self(*arguments, "--json"))
+        del document["provenance"]
+        return document
 
     def fails(self, *arguments):
         done = subprocess.run([self.path, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, check=False)

@@ -79,9 +79,8 @@ TEST_F(RunVerb, PrintsTensorsAndSaysTheSettingsApart) {
   EXPECT_EQ(o.code, 0);
   EXPECT_EQ(o.out, "scope/z: float16 [4] [11, 22, 33, 44]\ns:1: float16 [2] [33, 44]\n");
   EXPECT_EQ(o.err, "softamp run: the defaults\n");
-  const Outcome chosen = run(kX + "--fetch s:1 --behaviour esr --seed 7 --partials half --json");
-  EXPECT_EQ(chosen.err,
-            "softamp run: esr=true, rounding=stochastic, bits=13, variant=carry, seed=7, matmuls.partialsType=half\n");
+  const Outcome chosen = run(kX + "--fetch s:1 --behaviour esr --seed 7 --json");
+  EXPECT_EQ(chosen.err, "softamp run: esr=true, rounding=stochastic, bits=13, variant=carry, seed=7\n");
   EXPECT_EQ(json_of(chosen)["settings"]["seed"], 7);
   EXPECT_EQ(run(kX + "--fetch scope/z --quiet").err, "");
 }
@@ -437,9 +436,11 @@ TEST_F(RunVerb, WrongFeedsAndFetches) {
 }
 
 TEST_F(RunVerb, WrongValuesOfOptions) {
-  EXPECT_EQ(error(kX + "--behaviour oflow").find("--behaviour: unknown behaviour 'oflow'; nearest: oflo"), 0u);
-  EXPECT_EQ(error(kX + "--partials quarter"), "--partials: 'quarter': expected half or float\n");
-  EXPECT_EQ(error(kX + "--block 2"), "--block: '2': expected 1, 4, 16 or k\n");
+  EXPECT_EQ(error(kX + "--behaviour oflow")
+                .find("--behaviour: unknown flag 'oflow'; nearest: oflo; known: inv, div0, oflo, "),
+            0u);
+  EXPECT_EQ(error(kX + "--partials quarter"), "--partials: unknown partials 'quarter'; known: half, float\n");
+  EXPECT_EQ(error(kX + "--block 2"), "--block: unknown block '2'; known: 1, 4, 16, k\n");
   EXPECT_EQ(error(kX + "--inner fma").find("--inner: unknown accumulation 'fma'; nearest: fma_chain"), 0u);
   EXPECT_EQ(error(kX + "--isa sse").find("--isa: unknown instruction set 'sse'"), 0u);
   EXPECT_EQ(error(kX + "--random mt19937").find("--random: unknown random engine"), 0u);

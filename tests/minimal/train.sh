@@ -43,11 +43,12 @@ settings="$run --set precision=float16 --set stochastic_rounding=on --set evalua
 }
 cmp whole.log part.log && cmp whole.npz part.npz || failed 'resuming changes bits'
 
-# Settings, and what is wrong with them: the same text and exit code.
+# Settings, and what is wrong with them: the same text and exit code. A minimal build has no provenance.
 same() {
   local code_minimal=0 code_full=0
   "$minimal" train "$@" >minimal.out 2>minimal.err || code_minimal=$?
   "$full" train "$@" >full.out 2>full.err || code_full=$?
+  sed -i ':all; N; $!b all; s/,\n  "provenance": {.*\n  }\n}$/\n}/' full.out
   [ $code_minimal = $code_full ] && diff minimal.out full.out && diff minimal.err full.err ||
     failed "$* ends with $code_minimal, and the full one's with $code_full"
 }

@@ -335,7 +335,7 @@ TEST(TrainingRun, RefusesBeforeItStarts) {
   };
   EXPECT_TRUE(contains(error(R"({"batch_size": 65})"), "batch"));
   EXPECT_TRUE(contains(error(R"({"replicas": 9})"), "no whole step"));
-  EXPECT_TRUE(contains(error("{}", {.plot = "curve.pdf"}), "curve.pdf"));
+  EXPECT_TRUE(contains(error("{}", {.plot = "curve.gif"}), "curve.gif"));
   EXPECT_TRUE(contains(error("{}", {.checkpoint = folder.file("missing/a.npz")}), "missing"));
   EXPECT_TRUE(contains(error("{}", {.checkpoint = folder.path().string()}), "is a folder"));
   EXPECT_TRUE(contains(error("{}", {.log = folder.file("missing/a.jsonl")}), "missing"));

@@ -254,7 +254,8 @@ TEST_F(SumArrays, BadInputIsRefusedByNamePlaceAndWhatWasExpected) {
             "--count: expected --value beside it; all elements of an array are added\n");
   EXPECT_EQ(refused("--value 1 --count 3 --codes e4m3"), "--codes: expected --values or --dot beside it\n");
   EXPECT_EQ(refused("--values " + x + " --products exact"), "--products: expected --dot beside it\n");
-  EXPECT_EQ(refused("--dot " + x + " " + x + " --products fused"), "--products: 'fused': expected exact or rounded\n");
+  EXPECT_EQ(refused("--dot " + x + " " + x + " --products fused"),
+            "--products: unknown products 'fused'; known: exact, rounded\n");
   EXPECT_EQ(refused("--values " + x + " --format fp16,bf61").find("--format: unknown format 'bf61'; nearest: bf16"),
             0u);
   EXPECT_EQ(refused("--values " + x + " --format fp16,fp64"),

@@ -10,6 +10,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
 std::string number_text(double number, const Column& column) {
   if (column.places) return fixed_places(number, *column.places);

@@ -5,6 +5,7 @@
 
 #include "softamp/data/npy.h"
 #include "softamp/numerics/version.h"
+#include "softamp/tensor/tensor.h"
 #include "tests/program/process.h"
 
 namespace softamp::test {

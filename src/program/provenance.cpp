@@ -1,7 +1,10 @@
 #include "src/program/provenance.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -11,6 +14,7 @@
 #include "softamp/tensor/bulk.h"
 #include "src/files/sha256.h"
 #include "src/program/description/commit.h"
+#include "src/program/usage.h"
 #include "src/text/joined.h"
 #include "src/text/printable.h"
 #include "src/text/shell_word.h"
@@ -32,13 +36,18 @@ Remembered& remembered() {
 
 std::string command() { return joined(remembered().words, " ", shell_word); }
 
+/// A digest of less than all would be a wrong one. Throws UsageError.
 std::string sha256_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
+  const auto refuse = [&] {
+    throw UsageError(files::printable(file.string()) + ": cannot be read: " + std::strerror(errno));
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
+  if (!in) refuse();
   std::vector<char> piece(size_t{1} << 20);
   Sha256 digest;
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0)
-    digest.add(piece.data(), static_cast<size_t>(in.gcount()));
-  return in.bad() ? std::string() : digest.hex();
+  while (const size_t bytes = std::fread(piece.data(), 1, piece.size(), in.get())) digest.add(piece.data(), bytes);
+  if (std::ferror(in.get()) != 0) refuse();
+  return digest.hex();
 }
 
 }  // namespace

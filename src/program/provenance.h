@@ -12,7 +12,8 @@ namespace softamp::program {
 void remember_command(int count, const char* const* words);
 
 /// The files that a run reads, as they are now: their SHA-256 goes into its JSON document. To be called before the run
-/// writes anything. Pipes and devices are left out, and so is what is not there.
+/// writes anything. Pipes and devices are left out, and so is what is not there. Throws UsageError for a file that
+/// cannot be read.
 void remember_inputs(const files::RunFiles& files);
 
 /// The instruction set that was asked for, where it is not the best one here.

@@ -1,10 +1,11 @@
 #include "src/program/provenance.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -41,12 +42,20 @@ std::string sha256_of(const std::filesystem::path& file) {
   const auto refuse = [&] {
     throw UsageError(files::printable(file.string()) + ": cannot be read: " + std::strerror(errno));
   };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
-  if (!in) refuse();
+  struct Open {
+    int descriptor;
+    ~Open() {
+      if (descriptor >= 0) ::close(descriptor);
+    }
+  } const in{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (in.descriptor < 0) refuse();
   std::vector<char> piece(size_t{1} << 20);
   Sha256 digest;
-  while (const size_t bytes = std::fread(piece.data(), 1, piece.size(), in.get())) digest.add(piece.data(), bytes);
-  if (std::ferror(in.get()) != 0) refuse();
+  for (ssize_t bytes = 1; bytes != 0;) {
+    bytes = ::read(in.descriptor, piece.data(), piece.size());
+    if (bytes > 0) digest.add(piece.data(), static_cast<size_t>(bytes));
+    if (bytes < 0 && errno != EINTR) refuse();
+  }
   return digest.hex();
 }
 

@@ -206,7 +206,7 @@ class Workshop:
         path = changed if changed.is_file() else unit.path if source in written() else ROOT / source
         if source not in written() and unit.path != ROOT / source and (self.clang or not unit.interposable):
             text = unit.path.read_text().replace(f'"{ROOT / source}"', f'"{path}"').replace(f'"{source}"', f'"{path}"')
-            path = self.put(name, "batch.cpp", text)
+            path = self.put(name, f"batch_{unit.path.name}", text)
         return self.compile(name, source, path)
 
     def tester(self, name, test, gtest_filter, flags=()):
@@ -235,7 +235,8 @@ class Workshop:
     def link_command(self, name, sources=(), changed=()):
         """The command `softamp`, with the objects `changed` instead of those of `sources`."""
         command = self.overlay(name) / "softamp"
-        left_out = {self.units[source].object for source in sources}
+        # Of a batch that was compiled for one source alone, the linker takes all others.
+        left_out = {unit.object for unit in map(self.unit_of, sources) if self.clang or not unit.interposable or not unit.parts()}
         others = {unit.object for source, unit in self.units.items() if source.startswith(PROGRAM)} - left_out
         self.check([self.compiler, *changed, *sorted(others), *self.link_inputs, "-o", command],
                    "the command does not link")
